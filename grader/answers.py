@@ -1,0 +1,40 @@
+"""From a worker's reply, as it came over the wire, to an `Answer` of the model."""
+
+import struct
+from typing import Any
+
+from grader import wire
+from grader.model import Answer, Array, Missing, Opaque, Raised, Returned, Value
+
+_FORMATS = {"bool": "?", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
+MAX_KINDS = 20
+
+
+def answer_from(reply: Any) -> Answer:
+    """A worker's reply to "run" or "call". ValueError for one that no honest worker sends."""
+    match reply:
+        case ("returned", value, bool(changed)):
+            return Returned(_value(value), changed)
+        case ("ran",):
+            return Returned(None)
+        case ("missing",):
+            return Missing()
+        case ("raised", str(name), list(kinds), str(message), int() | None as line):
+            return Raised(name, tuple(str(kind) for kind in kinds[:MAX_KINDS]), message, line)
+    raise ValueError("an unknown reply")
+
+
+def _value(value: Any) -> Value:
+    if isinstance(value, wire.WireArray):
+        size = len(value.data) // wire.ITEM_SIZES[value.dtype]
+        items = struct.unpack(f"<{size}{_FORMATS[value.dtype]}", value.data)
+        kind = "int" if value.dtype.endswith("int64") else value.dtype
+        return Array(kind, value.shape, items)
+    if isinstance(value, wire.WireOpaque):
+        return Opaque(value.description)
+    if isinstance(value, tuple | list):
+        return tuple(_value(item) for item in value)
+    if isinstance(value, dict):
+        return {name: _value(item) for name, item in value.items()}
+    plain: Value = value
+    return plain

@@ -1,0 +1,71 @@
+"""Make `grader/public/NAME.json`, what ships of an exercise's key: worked examples with their due
+answers and bounds, and what each misconception answers to them."""
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from grader import catalogue, judge
+from grader.model import BakedMisconception, Example, Exercise, Misconception
+from grader.pages import code_fingerprint, read_page
+
+
+def signatures(source: str) -> dict[str, list[str] | None]:
+    """The due names of a page, from its reference solution: functions with their argument names,
+    and upper-case constants with None."""
+    found: dict[str, list[str] | None] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            found[node.name] = [argument.arg for argument in node.args.args]
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id.isupper():
+                    found[target.id] = None
+    return found
+
+
+def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
+    """What ships of the exercise `name`, whose page has the text `source`."""
+    key = catalogue.key(name)
+    due_names = {function: names for function, names in signatures(source).items() if function in key.TRUTH}
+    examples = [
+        Example(function, list(arguments), judge.bake(key.TRUTH[function](*arguments)))
+        for function, arguments in key.EXAMPLES
+    ]
+    misconceptions = [
+        BakedMisconception(
+            entry.name, entry.function, _one_line(entry.explanation), _answers(entry, key.EXAMPLES)
+        )
+        for entry in key.MISCONCEPTIONS
+    ]
+    untouched = [code_fingerprint(read_page(scaffold)) for scaffold in scaffolds]
+    return Exercise(name, key.TITLE, due_names, untouched, examples, misconceptions)
+
+
+def _answers(entry: Misconception, examples: list[Any]) -> list[dict[str, Any] | None]:
+    return [
+        judge.bake(entry.answer(*arguments)) if function == entry.function else None
+        for function, arguments in examples
+    ]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def render(root: Path, pages: Mapping[Path, bytes]) -> dict[Path, bytes]:
+    """Every baked file of the clone at `root`: path below `root`, and content.
+
+    `pages` are the rendered scaffolds, by path below `root`.
+    """
+    public, files = Path("grader/public"), {}
+    for path in sorted((root / "grader" / "keys").glob("[a-z]*.py")):
+        source = (root / "solutions" / path.name).read_text(encoding="utf-8")
+        scaffolds = [pages[Path("exercises") / f"{path.stem}{end}"] for end in (".py", ".ipynb")]
+        data = msgspec.json.encode(shipped(path.stem, source, scaffolds))
+        files[public / f"{path.stem}.json"] = msgspec.json.format(data, indent=1) + b"\n"
+    files[public / "lesson.py"] = (root / "exercises" / "lesson.py").read_bytes()
+    return files

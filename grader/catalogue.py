@@ -1,0 +1,103 @@
+"""What is known of the exercises: what ships with each, its key where there is one, and where both
+are found. Keys are found by file name at run time; nothing imports one by name.
+"""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from grader import judge
+from grader.errors import GraderFault, UsageError
+from grader.model import Argument, Exercise, Misconception, Question
+
+PACKAGE = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """Every exercise that ships, in alphabetical order."""
+    return sorted(path.stem for path in (PACKAGE / "public").glob("*.json"))
+
+
+def exercise(name: str) -> Exercise:
+    """What ships of one exercise; UsageError for a name that there isn't."""
+    path = PACKAGE / "public" / f"{name}.json"
+    if not path.is_file():
+        raise UsageError(f"there is no exercise {name!r}; there are: {', '.join(names())}")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Exercise)
+    except msgspec.DecodeError as error:
+        raise GraderFault(f"{path.name} is damaged ({error}); make it anew: grader scaffolds") from error
+
+
+def has_key(name: str) -> bool:
+    """Whether the hidden checks of this exercise are here."""
+    return (PACKAGE / "keys" / f"{name}.py").is_file()
+
+
+def key(name: str) -> Any:
+    """The key's module, with TITLE, TRUTH, EXAMPLES and MISCONCEPTIONS."""
+    return importlib.import_module(f"grader.keys.{name}")
+
+
+class Catalogue(msgspec.Struct, frozen=True):
+    """The misconceptions about one exercise, and the truth, as far as each is known here.
+
+    `due` and `truth` are None at an input that is not covered: without a key only the worked
+    examples are.
+    """
+
+    misconceptions: list[Misconception]
+    truth: Callable[[Question], judge.Due | None]
+
+
+def catalogue(name: str) -> Catalogue:
+    """The exercise's catalogue from its key, or from what ships when there is no key."""
+    return _from_key(key(name)) if has_key(name) else _from_examples(exercise(name))
+
+
+def _from_key(module: Any) -> Catalogue:
+    def truth(question: Question) -> judge.Due | None:
+        due = module.TRUTH[question.function]
+        found: judge.Due = due(*(question.arguments or ()))
+        return found
+
+    return Catalogue(list(module.MISCONCEPTIONS), truth)
+
+
+def _from_examples(shipped: Exercise) -> Catalogue:
+    places = {
+        repr((example.function, list(example.arguments))): place
+        for place, example in enumerate(shipped.examples)
+    }
+
+    def place_of(function: str, arguments: tuple[Argument, ...]) -> int | None:
+        return places.get(repr((function, list(arguments))))
+
+    def truth(question: Question) -> judge.Due | None:
+        place = place_of(question.function, question.arguments or ())
+        return None if place is None else judge.baked(shipped.examples[place].due)
+
+    def answers(function: str, baked: list[Any]) -> Callable[..., judge.Due | None]:
+        def answer(*arguments: Argument) -> judge.Due | None:
+            place = place_of(function, arguments)
+            data = None if place is None else baked[place]
+            return None if data is None else judge.baked(data)
+
+        return answer
+
+    entries = [
+        Misconception(m.name, m.function, answers(m.function, m.answers), (), m.explanation)
+        for m in shipped.misconceptions
+    ]
+    return Catalogue(entries, truth)
+
+
+def clone() -> Path:
+    """The root of the instructor's clone; UsageError where the package was installed without one."""
+    root = PACKAGE.parent
+    if not (root / "solutions").is_dir() or not (root / "exercises").is_dir():
+        raise UsageError("this needs the instructor's clone: solutions/ and exercises/ are not here")
+    return root

@@ -1,0 +1,207 @@
+"""The command `grader`. Heavy imports stand inside the commands, so that help comes at once."""
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from grader.errors import GraderFault, UsageError
+
+app = typer.Typer(
+    help="Check and grade the course on debugging unstable training.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+course_app = typer.Typer(help="Courses that run on nbgrader.", no_args_is_help=True)
+app.add_typer(course_app, name="course")
+
+
+class Isolation(StrEnum):
+    """How a stranger's code is confined."""
+
+    AUTO = "auto"
+    PROCESS = "process"
+
+
+class Format(StrEnum):
+    """What `grader report` writes."""
+
+    TEXT = "text"
+    CSV = "csv"
+
+
+class Audience(StrEnum):
+    """Whom a report is for."""
+
+    STUDENT = "student"
+    INSTRUCTOR = "instructor"
+
+
+ExerciseOption = Annotated[
+    list[str] | None,
+    typer.Option("--exercise", help="Only this exercise; may be given several times."),
+]
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    typer.echo(f"grader: {message}", err=True)
+    raise typer.Exit(status)
+
+
+def told_plainly(command: Callable[..., None]) -> Callable[..., None]:
+    """Errors as one line for a person: a usage error exits 2, a fault of the grader's own 1."""
+
+    @wraps(command)
+    def told(*arguments: Any, **named: Any) -> None:
+        try:
+            command(*arguments, **named)
+        except UsageError as error:
+            _fail(str(error), 2)
+        except GraderFault as error:
+            _fail(f"a fault of the grader's own: {error}", 1)
+        except KeyboardInterrupt:
+            _fail("interrupted; what was finished is kept", 130)
+
+    return told
+
+
+@app.command()
+@told_plainly
+def check(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Your files or folders; this folder if none.")
+    ] = None,
+    exercise: ExerciseOption = None,
+    watch: Annotated[bool, typer.Option(help="Check again whenever a file changes.")] = False,
+) -> None:
+    """Run the public checks on your own files. Exit 0: all pass, 1: some don't, 2: usage."""
+    from grader import checking
+
+    places = paths or [Path()]
+    passed = checking.check_paths(places, exercise or [], typer.echo)
+    if watch:
+        checking.watch(places, exercise or [], typer.echo)
+    raise typer.Exit(0 if passed else 1)
+
+
+@app.command()
+@told_plainly
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="A folder with one entry per student.")],
+    out: Annotated[Path, typer.Option(help="Where results.jsonl and summary.csv go.")],
+    exercise: ExerciseOption = None,
+    workers: Annotated[int, typer.Option(min=1, help="Submissions graded at a time.")] = 1,
+    isolation: Annotated[Isolation, typer.Option(help="How students' code is confined.")] = (
+        Isolation.AUTO
+    ),
+    force: Annotated[bool, typer.Option(help="Grade what was graded before, too.")] = False,
+) -> None:
+    """Grade a class. Exit 0: everything was graded, 1: something could not be, 2: usage."""
+    from grader import batch, catalogue
+    from grader.progress import Progress
+    from grader.reports import table, text
+    from grader.sandbox import Limits
+    from grader.service import Setup
+
+    names = batch.exercise_names(exercise or [])
+    jobs = batch.find_students(submissions)
+    sole = names[0] if exercise and len(names) == 1 and submissions.is_file() else None
+    without = [name for name in names if not catalogue.has_key(name)]
+    if without:
+        typer.echo(f"no key is here for {', '.join(without)}: only public checks run", err=True)
+    results = batch.ResultFiles(out, force)
+    setup = Setup(names, Limits(), sole)
+    with Progress(len(jobs)) as progress:
+        reports = batch.grade_class(jobs, setup, results, workers, progress.step)
+    batch.replace_file(out / "summary.csv", table.summary_csv(reports).encode("utf-8"))
+    typer.echo(text.class_table(reports))
+    typer.echo(f"wrote {out / 'results.jsonl'} and {out / 'summary.csv'}")
+    failed = [report.student for report in reports if report.score is None]
+    if failed:
+        _fail(f"could not grade everything of: {', '.join(map(text.one_line, failed))}", 1)
+
+
+@app.command()
+@told_plainly
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `grader grade` wrote.")],
+    to: Annotated[Format, typer.Option(help="The format.")],
+    audience: Annotated[Audience, typer.Option("--for", help="For whom.")] = Audience.INSTRUCTOR,
+    out: Annotated[Path | None, typer.Option(help="Where files go.")] = None,
+) -> None:
+    """Write one format from graded results. Text goes to the screen, files to DIR/reports/."""
+    from grader import batch
+    from grader.reports import table, text
+
+    reports = batch.read_results(folder)
+    if to is Format.CSV:
+        content, name = table.summary_csv(reports), "summary.csv"
+    else:
+        for_student = audience is Audience.STUDENT
+        parts = [text.student_text(item, for_student=for_student) for item in reports]
+        content, name = "\n".join(parts), "report.txt"
+    if to is Format.TEXT and out is None:
+        typer.echo(content, nl=False)
+        return
+    target = out or folder / "reports"
+    target.mkdir(parents=True, exist_ok=True)
+    batch.replace_file(target / name, content.encode("utf-8"))
+    typer.echo(f"wrote {target / name}")
+
+
+@app.command()
+@told_plainly
+def scaffolds(
+    check: Annotated[bool, typer.Option("--check", help="Only say what is stale.")] = False,
+) -> None:
+    """Make exercises/ and what ships of the keys from solutions/ and grader/keys/."""
+    from grader import scaffolds as pipeline
+    from grader.catalogue import clone
+
+    root = clone()
+    stale = pipeline.stale(root)
+    if not check:
+        for path in pipeline.write(root):
+            typer.echo(f"wrote {path}")
+    elif stale:
+        listed = ", ".join(str(path) for path in stale)
+        _fail(f"stale: {listed}\nmake them anew: grader scaffolds", 1)
+    else:
+        typer.echo("everything is current")
+
+
+@app.command()
+@told_plainly
+def doctor() -> None:
+    """Say what this machine offers, and one line of advice for each thing that is missing."""
+    from grader.doctor import findings
+
+    for finding in findings():
+        typer.echo(finding)
+
+
+@course_app.command("init")
+@told_plainly
+def course_init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+) -> None:
+    """Make a course tree that nbgrader's own commands work on."""
+    from grader.catalogue import clone
+    from grader.course.tree import init
+
+    for line in init(folder, clone()):
+        typer.echo(line)
+
+
+def main() -> None:
+    """Run the command. Output never fails on a character that the terminal can't show."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app()

@@ -1,0 +1,48 @@
+"""What this machine offers for checking and grading, a line for each thing."""
+
+import platform
+import sys
+import time
+from collections.abc import Iterator
+
+from grader import catalogue
+from grader.errors import GraderFault
+from grader.grading import versions
+from grader.model import Question
+from grader.sandbox import Sandbox, Source
+
+
+def findings() -> Iterator[str]:
+    """Lines for a person: what is there, and advice for what is missing."""
+    yield "versions: " + ", ".join(f"{name} {version}" for name, version in versions().items())
+    if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+        yield "  advice: the course is written for Python 3.11 to 3.13"
+    yield f"system: {platform.system()} {platform.machine()}"
+    keyed = [name for name in catalogue.names() if catalogue.has_key(name)]
+    yield f"exercises: {', '.join(catalogue.names())}"
+    if len(keyed) < len(catalogue.names()):
+        yield "  keys: none here, so only public checks run (grading needs the instructor's clone)"
+    else:
+        yield "  keys: all here"
+    yield from _isolation()
+
+
+def _isolation() -> Iterator[str]:
+    if sys.platform == "linux":
+        yield "isolation: process (each exercise file runs in a process of its own, with limits)"
+    else:
+        yield "isolation: process (a plain subprocess, with the limits that this system has)"
+    yield "  advice: nothing yet keeps students' code from your files; grade on a machine without any"
+    source = Source("probe.py", (("def one(features): return features.sum()", 1),), False, {}, {})
+    started = time.perf_counter()
+    try:
+        with Sandbox() as sandbox:
+            ready = time.perf_counter()
+            worker = sandbox.load(source)
+            worker.ask(Question("one", ([1.0, 2.0],)))
+            worker.close()
+            answered = time.perf_counter()
+    except (GraderFault, OSError) as error:
+        yield f"speed: students' code can't be run: {error}"
+        return
+    yield f"speed: {ready - started:.1f} s to start, {answered - ready:.2f} s to a file's first answer"

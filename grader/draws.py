@@ -1,0 +1,58 @@
+"""Strategies that keys and public checks draw their inputs from.
+
+The same draws on every machine: Hypothesis mixes constants that it finds in imported modules into
+some of its strategies, so that they change with what else is imported. Strategies made only of
+whole numbers within +-99 and of short `sampled_from` lists are immune, and nothing else is used.
+
+Lengths come from a short list, since each new array shape costs a compilation.
+"""
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+LENGTHS = (1, 2, 3, 5)
+
+small = st.integers(-99, 99)
+digits = st.integers(0, 99)
+
+
+def eighths() -> st.SearchStrategy[float]:
+    """Multiples of 1/8 up to 99/8 in magnitude: exact in float32, and easy to read."""
+    return small.map(lambda k: k / 8)
+
+
+def full_float32() -> st.SearchStrategy[float]:
+    """float32 values with all 24 bits of significand in use, 1/8 <= |value| < 16."""
+    return st.builds(
+        _full, digits, digits, digits, digits, st.integers(-3, 3), st.sampled_from((1.0, -1.0))
+    )
+
+
+def _full(a: int, b: int, c: int, d: int, exponent: int, sign: float) -> float:
+    bits = (((a * 100 + b) * 100 + c) * 100 + d) % 2**23
+    return sign * (1 + bits / 2**23) * 2.0**exponent
+
+
+def vectors(
+    lengths: Sequence[int] = LENGTHS, *, zeros: bool = True
+) -> st.SearchStrategy[list[float]]:
+    """Features or targets: mostly eighths, some with full significands.
+
+    `zeros` False draws no vector that is zero everywhere.
+    """
+
+    def of_length(length: int) -> st.SearchStrategy[list[float]]:
+        coarse = st.lists(eighths(), min_size=length, max_size=length)
+        full = st.lists(full_float32(), min_size=length, max_size=length)
+        return st.one_of(coarse, coarse, full)
+
+    drawn = st.sampled_from(tuple(lengths)).flatmap(of_length)
+    return drawn if zeros else drawn.filter(any)
+
+
+def rates(low: int = 1, high: int = 99) -> st.SearchStrategy[float]:
+    """Positive rates from low/64 to high/64: k/64, exact in float32, and k/50, which mostly are not."""
+    exact = st.integers(low, high).map(lambda k: k / 64)
+    inexact = st.integers(-(-low * 50 // 64), high * 50 // 64).map(lambda k: k / 50)
+    return st.one_of(exact, inexact)

@@ -1,0 +1,197 @@
+"""Grade one submission: find its files, load each in a worker, run the checks, name the mistakes."""
+
+import hashlib
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from grader import catalogue, judge, submissions
+from grader.diagnosis import diagnose
+from grader.model import (
+    Answer,
+    CheckReport,
+    Crashed,
+    Exercise,
+    ExerciseReport,
+    Missing,
+    Question,
+    Report,
+    TimedOut,
+    total,
+)
+from grader.sandbox import LoadEvent, Limits, Sandbox
+from grader.submissions import Found, Submission
+from grader.suite import Findings, Suite, with_suite
+
+NEXT_STEP = "look at the smallest input above, and work it out by hand"
+
+
+def grade(path: str | Path, exercise: str | None = None) -> Report:
+    """Grade one student's submission (a folder, a script, a notebook or a zip) and report on it.
+
+    With `exercise`, only that one; a single file is then taken for it whatever its name is.
+    Raises UsageError when there is nothing at `path`, or no such exercise.
+    """
+    names = [exercise] if exercise else catalogue.names()
+    submission = submissions.read(Path(path), names, sole=exercise)
+    with Sandbox() as sandbox:
+        return with_suite(names, lambda suite: grade_one(submission, names, suite, sandbox))
+
+
+def grade_one(
+    submission: Submission, names: Sequence[str], suite: Suite, sandbox: Sandbox
+) -> Report:
+    """The report on one submission that was read."""
+    started = time.monotonic()
+    exercises = [grade_exercise(submission.found[name], name, suite, sandbox) for name in names]
+    return Report(
+        student=submission.student,
+        score=total([exercise.score for exercise in exercises]),
+        max_score=sum(exercise.max_score for exercise in exercises),
+        seconds=round(time.monotonic() - started, 3),
+        versions=versions(),
+        notes=list(submission.notes),
+        exercises=exercises,
+    )
+
+
+def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> ExerciseReport:
+    """The report on one exercise; a fault of the grader's own makes it `not_graded`, never worse."""
+    exercise = catalogue.exercise(name)
+    if found.source is None:
+        findings = suite.run(exercise, lambda _: Missing(found.reason))
+        return _report(exercise, found, findings, [], "", {})
+    worker = sandbox.load(found.source)
+    try:
+        ask = _asking(worker.ask, worker.events)
+        findings = suite.run(exercise, ask)
+        series = _series(name, ask)
+    finally:
+        output = worker.close()
+    notes = [*found.notes, *(found.told(event) for event in worker.events), *findings.notes]
+    return _report(exercise, found, findings, notes, output, series)
+
+
+def _asking(
+    ask: Callable[[Question], Answer], events: Sequence[LoadEvent]
+) -> Callable[[Question], Answer]:
+    """`ask`, where a name that is missing since its cell ended the process is no mere gap."""
+    ended = [event for event in events if event.kind in ("timed_out", "crashed")]
+    if not ended:
+        return ask
+
+    def asking(question: Question) -> Answer:
+        answer = ask(question)
+        if not isinstance(answer, Missing):
+            return answer
+        if ended[-1].kind == "timed_out":
+            return TimedOut()
+        return Crashed(f"while the file was loaded, line {ended[-1].line}")
+
+    return asking
+
+
+def _series(name: str, ask: Callable[[Question], Answer]) -> dict[str, object]:
+    """The student's own run that pictures are drawn from, where the exercise has one."""
+    if not catalogue.has_key(name) or not hasattr(catalogue.key(name), "SERIES"):
+        return {}
+    function, arguments, part, shape = catalogue.key(name).SERIES
+    rows = judge.rows(ask(Question(function, arguments)), part, shape)
+    return {} if rows is None else {function: rows}
+
+
+def _report(
+    exercise: Exercise,
+    found: Found,
+    findings: Findings,
+    notes: list[str],
+    output: str,
+    series: dict[str, object],
+) -> ExerciseReport:
+    checks = named_checks(findings, exercise.name)
+    status = found.status
+    if findings.faults:
+        status = "not_graded"
+        notes = [*notes, *(f"the grader's own fault: {fault}" for fault in findings.faults)]
+    return ExerciseReport(
+        name=exercise.name,
+        file=found.file,
+        score=total([check.score for check in checks]),
+        max_score=sum(check.points for check in checks),
+        status=status,
+        notes=notes if found.source else [found.reason, *found.notes],
+        output=output,
+        checks=checks,
+        series=series,
+    )
+
+
+def named_checks(findings: Findings, name: str) -> list[CheckReport]:
+    """The checks, with the misconception behind each function that failed one."""
+    entries = catalogue.catalogue(name)
+    failing = {check.function for check in findings.checks if check.outcome == "failed"}
+    diagnoses = {
+        function: diagnose(function, findings.transcript, entries) for function in failing
+    }
+    checks = []
+    for check in findings.checks:
+        entry = diagnoses.get(check.function) if check.outcome == "failed" else None
+        if entry is not None:
+            text = f"{check.message}. {' '.join(entry.explanation.split())}"
+            check = msgspec.structs.replace(check, misconception=entry.name, message=text)
+        elif check.outcome == "failed":
+            check = msgspec.structs.replace(check, message=f"{check.message}; {NEXT_STEP}")
+        checks.append(check)
+    return checks
+
+
+def versions() -> dict[str, str]:
+    """The versions that a verdict may depend on."""
+    packages = {"grader": "unstable-learning", "jax": "jax", "numpy": "numpy"}
+    packages["hypothesis"] = "hypothesis"
+    found = {name: importlib.metadata.version(package) for name, package in packages.items()}
+    return {"grader": found.pop("grader"), "python": platform.python_version(), **found}
+
+
+
+def checks_fingerprint(names: Sequence[str], limits: Limits) -> str:
+    """A fingerprint of all that a verdict depends on besides the submission."""
+    digest = hashlib.sha256(repr((names, limits, versions())).encode())
+    for path in sorted(catalogue.PACKAGE.rglob("*")):
+        if path.suffix in (".py", ".json", ".ini") and path.is_file():
+            digest.update(path.relative_to(catalogue.PACKAGE).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def not_graded(student: str, names: Sequence[str], why: str) -> Report:
+    """The report on a submission that the grader itself failed on: no score, no marks lost."""
+
+    def body(suite: Suite) -> list[ExerciseReport]:
+        found = Found("not_graded", reason=f"the grader's own fault: {why}")
+        reports = []
+        for name in names:
+            exercise = catalogue.exercise(name)
+            findings = suite.run(exercise, lambda _: Missing())
+            checks = [
+                msgspec.structs.replace(check, score=None, outcome="not_determined", message="")
+                for check in findings.checks
+            ]
+            findings = msgspec.structs.replace(findings, checks=checks)
+            reports.append(_report(exercise, found, findings, [], "", {}))
+        return reports
+
+    exercises = with_suite(names, body)
+    return Report(
+        student=student,
+        score=None,
+        max_score=sum(exercise.max_score for exercise in exercises),
+        seconds=0.0,
+        versions=versions(),
+        notes=[],
+        exercises=exercises,
+    )

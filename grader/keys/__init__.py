@@ -1,0 +1,1 @@
+"""Hidden checks, misconceptions and witnesses, one file an exercise. Secret: never in the wheel."""

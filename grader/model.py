@@ -1,0 +1,213 @@
+"""The records that pass between the rooms. Frozen, plain, and ignorant of everything else.
+
+Values are what a student's code returned, after the wire: plain Python numbers and text, and the
+four shapes below for what plain Python can't say.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Base of every record: compared by value, never changed."""
+
+
+# --- what came back from a student's code -------------------------------------------------------
+
+
+class Array(Record):
+    """An array of either library, unpacked: `items` in C order, as Python numbers.
+
+    `dtype` is one of `bool`, `int`, `float32`, `float64`: what the judge and the reader need to
+    know of a dtype, not its whole name.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    items: tuple[Any, ...]
+
+
+class Opaque(Record):
+    """Something that is no answer (a generator, a function, too big an array), described."""
+
+    description: str
+
+
+Value: TypeAlias = (
+    None | bool | int | float | str | Fraction | Array | Opaque | tuple[Any, ...] | dict[str, Any]
+)
+Argument: TypeAlias = Any
+"""What a check hands to a student's function: floats, ints, None, text, lists (float32 arrays, or
+bool arrays), and dicts of these."""
+
+
+class Question(Record):
+    """One call of a student's function, or (without `arguments`) one look at a constant."""
+
+    function: str
+    arguments: tuple[Argument, ...] | None
+
+
+class Returned(Record):
+    """The function came back with a value (or the constant has one)."""
+
+    value: Value
+    changed_argument: bool = False
+
+
+class Raised(Record):
+    """The function raised. `kinds` are its class and built-in bases, the most specific first."""
+
+    type_name: str
+    kinds: tuple[str, ...]
+    message: str
+    line: int | None = None
+
+
+class Missing(Record):
+    """The submission defines no such name. `why` tells what is known about it."""
+
+    why: str = ""
+
+
+class TimedOut(Record):
+    """The call, or the exercise file, used up its time."""
+
+
+class Crashed(Record):
+    """The student's code ended its own process."""
+
+    how: str = ""
+
+
+Answer: TypeAlias = Returned | Raised | Missing | TimedOut | Crashed
+
+
+# --- what an exercise is -------------------------------------------------------------------------
+
+
+class Example(Record):
+    """A worked example that ships to students: the question and its due answer, as plain data."""
+
+    function: str
+    arguments: list[Argument]
+    due: dict[str, Any]
+
+
+class Misconception(Record):
+    """A wrong answer that students really give, as a small function of the exact inputs.
+
+    `answer` takes the arguments of `function` (nothing for a constant) and returns what someone
+    with this misconception returns, as a due of the judge. `witness` is an input at which that
+    differs from the truth. `explanation` is for the student: at most 160 words that point to the
+    line of reasoning, not to the formula.
+    """
+
+    name: str
+    function: str
+    answer: Callable[..., Any]
+    witness: tuple[Argument, ...]
+    explanation: str
+
+
+class BakedMisconception(Record):
+    """A misconception as students get it: its answers to the worked examples, in their order."""
+
+    name: str
+    function: str
+    explanation: str
+    answers: list[dict[str, Any] | None]
+
+
+class Exercise(Record):
+    """What ships of an exercise beside its page. `signatures` map each due function to its
+    argument names, and each constant to None; `untouched` are the fingerprints of its scaffolds."""
+
+    name: str
+    title: str
+    signatures: dict[str, list[str] | None]
+    untouched: list[str]
+    examples: list[Example]
+    misconceptions: list[BakedMisconception]
+
+
+# --- what a grading says ------------------------------------------------------------------------
+
+Outcome: TypeAlias = Literal[
+    "passed", "failed", "not_attempted", "timed_out", "crashed", "needs_person", "not_determined"
+]
+Status: TypeAlias = Literal["graded", "missing", "ambiguous", "unreadable", "not_graded"]
+Visibility: TypeAlias = Literal["public", "hidden"]
+
+
+class Counterexample(Record):
+    """The smallest input found: its arguments by name, what came back, what was due."""
+
+    arguments: dict[str, Any]
+    got: str
+    due: str | None = None
+    bound: str | None = None
+
+
+class CheckReport(Record, omit_defaults=False):
+    """One check's verdict on one submission. `score` is None when not determined."""
+
+    name: str
+    title: str
+    function: str
+    visibility: Visibility
+    points: float
+    score: float | None
+    outcome: Outcome
+    misconception: str | None = None
+    message: str = ""
+    counterexample: Counterexample | None = None
+    manual_points: float | None = None
+
+
+class ExerciseReport(Record):
+    """One exercise of one submission. `series` holds what pictures need, by name of the run."""
+
+    name: str
+    file: str | None
+    score: float | None
+    max_score: float
+    status: Status
+    notes: list[str]
+    output: str
+    checks: list[CheckReport]
+    series: dict[str, Any] = {}
+
+
+class Report(Record):
+    """Everything about one student's submission; one line of `results.jsonl`."""
+
+    student: str
+    score: float | None
+    max_score: float
+    seconds: float
+    versions: dict[str, str]
+    notes: list[str]
+    exercises: list[ExerciseReport]
+    schema: int = 1
+    fingerprint: str = ""
+
+
+def total(scores: list[float | None]) -> float | None:
+    """Sum of `scores`; None when any of them is not determined."""
+    known = [score for score in scores if score is not None]
+    return sum(known) if len(known) == len(scores) else None
+
+
+def strict_json(value: Any) -> Any:
+    """A value for strict JSON: non-finite floats become "nan", "inf" and "-inf"."""
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [strict_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: strict_json(item) for key, item in value.items()}
+    return value

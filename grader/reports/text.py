@@ -1,0 +1,145 @@
+"""Reports as plain text: one submission for its student, a class as a table."""
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from grader.model import CheckReport, ExerciseReport, Report
+
+WIDTH = 88
+MARKS = {
+    "passed": "ok",
+    "failed": "WRONG",
+    "not_attempted": "to do",
+    "timed_out": "TIME UP",
+    "crashed": "CRASHED",
+    "needs_person": "read by a person",
+    "not_determined": "not graded",
+}
+
+
+def points(score: float | None) -> str:
+    """A score as people write it: 7, 7.5, or a dash where it is not determined."""
+    return "-" if score is None else f"{score:g}"
+
+
+def plain(text: str) -> str:
+    """Text of a stranger's, safe on a terminal: control and direction characters are spelled out."""
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+        else character.encode("unicode_escape", "backslashreplace").decode("ascii")
+        for character in text
+    )
+
+
+def one_line(text: str) -> str:
+    """The same on one line, for a table's cell."""
+    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
+    """One exercise: its table of checks, then what is to be said about each that did not pass."""
+    score = f"{points(report.score)} of {points(report.max_score)} points"
+    lines = [f"{report.name}: {score}" + ("" if report.status == "graded" else f" ({report.status})")]
+    lines += [f"  note: {line}" for note in report.notes for line in _wrapped(note, 8)]
+    for check in report.checks:
+        worth = "" if not check.points else f"{points(check.score)}/{points(check.points)}"
+        lines.append(f"  {MARKS[check.outcome]:<8} {worth:>7}  {check.function}: {check.title}")
+    told: set[tuple[str, str | None]] = set()
+    for check in report.checks:
+        if check.outcome in ("passed", "not_attempted", "needs_person"):
+            continue
+        lines += ["", *_failure(check, for_student, (check.function, check.misconception) in told)]
+        if check.misconception:
+            told.add((check.function, check.misconception))
+    if report.output.strip():
+        lines += ["", "  it printed:"]
+        lines += [f"    | {plain(line)}" for line in report.output.splitlines()[:20]]
+    return "\n".join(lines)
+
+
+def _failure(check: CheckReport, for_student: bool, told: bool) -> list[str]:
+    lines = [f"  {check.function}: {check.title}"]
+    found = check.counterexample
+    if found is not None:
+        arguments = ", ".join(f"{name}={_value(value)}" for name, value in found.arguments.items())
+        call = f"{check.function}({arguments})" if found.arguments else check.function
+        lines += [f"    {line}" for line in _wrapped(f"input: {call}", 4)]
+        lines += [f"    {line}" for line in _wrapped(f"got:   {found.got}", 4)]
+        if found.due and not (for_student and check.visibility == "hidden"):
+            within = f" (within {found.bound})" if found.bound else ""
+            lines += [f"    {line}" for line in _wrapped(f"due:   {found.due}{within}", 4)]
+    message = check.message
+    if check.misconception and told:
+        message = f"as above ({check.misconception})"
+    elif check.misconception:
+        message = f"{check.misconception}: {message}"
+    lines += [f"    {line}" for line in _wrapped(message, 4)]
+    return lines
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return str(value)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    return [
+        piece
+        for line in plain(text).splitlines()
+        for piece in textwrap.wrap(line, WIDTH - indent, subsequent_indent="  ") or [""]
+    ]
+
+
+def student_text(report: Report, *, for_student: bool = True) -> str:
+    """One submission, for its student (without what hidden checks expect) or its instructor."""
+    total = f"{points(report.score)} of {points(report.max_score)} points"
+    lines = [f"{one_line(report.student)}: {total}"]
+    lines += [f"note: {piece}" for note in report.notes for piece in _wrapped(note, 6)]
+    parts = [exercise_text(exercise, for_student=for_student) for exercise in report.exercises]
+    return "\n\n".join(["\n".join(lines), *parts]) + "\n"
+
+
+def class_table(reports: Sequence[Report]) -> str:
+    """The class: a line a student with scores and, where one was named, the misconceptions."""
+    if not reports:
+        return "no submissions\n"
+    names = [exercise.name for exercise in reports[0].exercises]
+    rows = [["student", "score", *names, "remarks"]]
+    for report in reports:
+        total = f"{points(report.score)}/{points(report.max_score)}"
+        scores = [points(exercise.score) for exercise in report.exercises]
+        rows.append([_shortened(one_line(report.student)), total, *scores, _remarks(report)])
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:], strict=True)]
+        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 32 else text[:29] + "..."
+
+
+def _remarks(report: Report) -> str:
+    remarks: list[str] = []
+    for exercise in report.exercises:
+        found = [] if exercise.status == "graded" else [exercise.status]
+        if all(check.outcome == "not_attempted" for check in exercise.checks) and not found:
+            found = ["not attempted"]
+        for check in exercise.checks:
+            named = check.misconception or (
+                f"{check.function} {check.outcome.replace('_', ' ')}"
+                if check.outcome in ("timed_out", "crashed", "not_determined")
+                else None
+            )
+            if named and named not in found:
+                found.append(named)
+        remarks += found
+    return ", ".join(remarks)

@@ -1,0 +1,56 @@
+"""`python -m grader.service`: one grading process of a batch.
+
+Reads jobs as JSON lines from standard input, writes a Report as a JSON line for each, in order. One
+pytest session and one warm sandbox serve them all.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from grader import submissions
+from grader.grading import grade_one
+from grader.model import Record
+from grader.sandbox import Limits, Sandbox
+from grader.suite import Suite, with_suite
+
+
+class Setup(Record):
+    """The first line: what holds for the whole batch."""
+
+    exercises: list[str]
+    limits: Limits
+    sole: str | None = None
+
+
+class Job(Record):
+    """One submission to grade."""
+
+    student: str
+    path: str
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    # Reports go out on a descriptor of their own: nothing else that is printed can get among them.
+    with os.fdopen(os.dup(1), "wb") as reports:
+        os.dup2(2, 1)
+        setup = msgspec.json.decode(sys.stdin.buffer.readline(), type=Setup)
+        with Sandbox(setup.limits) as sandbox:
+            with_suite(setup.exercises, lambda suite: _serve(suite, sandbox, setup, reports))
+
+
+def _serve(suite: Suite, sandbox: Sandbox, setup: Setup, reports: BinaryIO) -> None:
+    for line in sys.stdin.buffer:
+        job = msgspec.json.decode(line, type=Job)
+        submission = submissions.read(Path(job.path), setup.exercises, setup.sole, job.student)
+        report = grade_one(submission, setup.exercises, suite, sandbox)
+        reports.write(msgspec.json.encode(report) + b"\n")
+        reports.flush()
+
+
+if __name__ == "__main__":
+    main()

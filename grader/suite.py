@@ -1,0 +1,418 @@
+"""The engine: collect the checks once, run them for each submission, keep what they found.
+
+Checks are plain pytest tests in `grader/public/NAME.py` and `grader/keys/NAME.py`, with a `points`
+marker and the fixture `student`. They know nothing of what is here. One pytest session serves a whole
+batch: `with_suite` hands a `Suite` to its caller from inside the session's test loop, and `Suite.run`
+runs fresh items of one exercise against one submission.
+
+The same submission always meets the same questions: draws are derandomised, nothing depends on the
+clock, answers are memoised per check by input (a replay can't differ), and second questions are
+asked on purpose.
+"""
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import hypothesis
+import pytest
+
+from grader import judge
+from grader.errors import GraderFault
+from grader.model import (
+    Answer,
+    CheckReport,
+    Counterexample,
+    Crashed,
+    Exercise,
+    Missing,
+    Outcome,
+    Question,
+    Record,
+    Returned,
+    TimedOut,
+    strict_json,
+)
+
+T = TypeVar("T")
+
+PACKAGE = Path(__file__).parent
+DRAWS = 40  # inputs a check draws unless its marker says otherwise
+QUESTIONS_AFTER_FAILURE = 50  # new questions that shrinking may ask
+
+SETTINGS = hypothesis.settings(
+    max_examples=DRAWS,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    print_blob=False,
+    report_multiple_bugs=False,
+    suppress_health_check=list(hypothesis.HealthCheck),
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate, hypothesis.Phase.shrink],
+)
+
+# Nothing of the place where it runs may reach the session: no plugins but ours, no configuration
+# but ours, no capture (workers capture), no rewriting, no terminal.
+PYTEST_ARGUMENTS = [
+    *("-c", str(PACKAGE / "suite.ini"), "--rootdir", str(PACKAGE), "--noconftest"),
+    *("--capture=no", "--assert=plain", "--import-mode=importlib"),
+    *(
+        f"-pno:{name}"
+        for name in (
+            "terminal cacheprovider warnings faulthandler unraisableexception threadexception "
+            "logging junitxml stepwise doctest pastebin debugging setuponly setupplan nose unittest"
+        ).split()
+    ),
+]
+
+OUTCOMES: dict[type[judge.Wrong], Outcome] = {
+    judge.NotAttempted: "not_attempted",
+    judge.OutOfTime: "timed_out",
+    judge.ProcessEnded: "crashed",
+}
+
+
+class Exchange(Record):
+    """One question with its answer, as the transcript keeps it."""
+
+    question: Question
+    answer: Answer
+
+
+class Findings(Record):
+    """What one exercise's checks found in one submission. `faults` are the grader's own."""
+
+    checks: list[CheckReport]
+    transcript: list[Exchange]
+    notes: list[str]
+    faults: list[str]
+
+
+class _Asked:
+    """An answer in a check's hands; what the judge says of it goes to the check's notes."""
+
+    def __init__(self, question: Question, answer: Answer, notes: list[str]) -> None:
+        self.question = question
+        self.answer = answer
+        self._notes = notes
+
+    def heard(self, verdict: judge.Verdict, due: judge.Due | None) -> None:
+        for note in verdict.notes:
+            text = f"{self.question.function} {note}"
+            if text not in self._notes:
+                self._notes.append(text)
+
+
+class Student:
+    """The fixture `student`: each attribute is one of the student's functions, or a constant."""
+
+    def __init__(self, run: "_Run") -> None:
+        self._run = run
+
+    def __repr__(self) -> str:
+        return "student"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name.isupper():
+            return self._run.ask(Question(name, None))
+        return lambda *arguments: self._run.ask(Question(name, arguments))
+
+
+class _Run:
+    """One submission under way: the transcript, and which functions harmed their process."""
+
+    def __init__(self, exercise: Exercise, ask: Callable[[Question], Answer]) -> None:
+        self.exercise = exercise
+        self.transcript: dict[str, Exchange] = {}
+        self.notes: list[str] = []
+        self.check = _Check()
+        self._ask = ask
+        self._harmed: dict[str, Answer] = {}
+
+    def ask(self, question: Question) -> _Asked:
+        """The student's answer, from the check's memo where it was asked before."""
+        key = repr(question)
+        check = self.check
+        if key not in check.memo:
+            check.admit()
+            check.memo[key] = self._answer(question)
+            self.transcript.setdefault(key, Exchange(question, check.memo[key]))
+        return _Asked(question, check.memo[key], self.notes)
+
+    def _answer(self, question: Question) -> Answer:
+        if question.function in self._harmed:
+            return self._harmed[question.function]
+        answer = self._ask(question)
+        if isinstance(answer, TimedOut | Crashed):
+            self._harmed[question.function] = answer
+        if question.arguments is None and answer == Returned(None):
+            return Missing("still the scaffold's")
+        return answer
+
+
+class _Check:
+    """One check under way: its memo, its first input, its failure, what shrinking has spent."""
+
+    def __init__(self) -> None:
+        self.memo: dict[str, Answer] = {}
+        self.first: dict[str, Any] | None = None
+        self.failure: judge.Wrong | None = None
+        self.error: BaseException | None = None
+        self._asked_since = 0
+
+    def admit(self) -> None:
+        """Let a new question pass, or end this draw: shrinking is bounded by calls, not time."""
+        if self.failure is None:
+            return
+        allowed = QUESTIONS_AFTER_FAILURE
+        if isinstance(self.failure, judge.OutOfTime | judge.ProcessEnded):
+            allowed = 0
+        if self._asked_since >= allowed:
+            hypothesis.reject()
+        self._asked_since += 1
+
+
+class Suite:
+    """The collected checks. Valid inside the call that `with_suite` makes, and only there."""
+
+    def __init__(
+        self, session: pytest.Session, engine: "_Engine", modules: Mapping[str, list[Any]]
+    ) -> None:
+        self._session = session
+        self._engine = engine
+        self._modules = modules
+
+    def run(self, exercise: Exercise, ask: Callable[[Question], Answer]) -> Findings:
+        """Run all checks of one exercise against one submission, which `ask` stands for."""
+        run = self._engine.run = _Run(exercise, ask)
+        items = [
+            (item, visibility)
+            for visibility, module in self._modules[exercise.name]
+            for item in self._session.genitems(module)
+        ]
+        reports: list[CheckReport] = []
+        faults: list[str] = []
+        for position, (item, visibility) in enumerate(items):
+            assert isinstance(item, pytest.Function)
+            check = run.check = _Check()
+            self._engine.prepare(item)
+            following = items[position + 1][0] if position + 1 < len(items) else None
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            if check.error is None and check.failure is None:
+                self._ask_again(item, run, check)
+            if check.error is not None:
+                faults.append(f"{item.name}: {type(check.error).__name__}: {check.error}")
+            reports.append(_report(item, visibility, exercise, check))
+        return Findings(reports, list(run.transcript.values()), run.notes, faults)
+
+    def _ask_again(self, item: pytest.Function, run: _Run, check: _Check) -> None:
+        """Ask the first input once more, past the memo: an answer must hold twice."""
+        if check.first is None:
+            return
+        before, check.memo = check.memo, {}
+        try:
+            inspect.unwrap(_inner(item.obj))(**check.first)
+        except judge.Wrong as wrong:
+            wrong.message = f"two answers to one question: asked again, {wrong.message}"
+            check.failure = wrong
+        except Exception as error:  # a fault of the check's, or of the grader's, never the student's
+            check.error = error
+        changed = [key for key, answer in check.memo.items() if before.get(key, answer) != answer]
+        if changed and check.failure is None:
+            name = run.transcript[changed[0]].question.function
+            note = f"{name} gave two different answers to one question, both right"
+            if note not in run.notes:
+                run.notes.append(note)
+
+
+class _Engine:
+    """The pytest plugin: the fixture, the hooks, and the hand-over inside the test loop."""
+
+    def __init__(self, exercises: Sequence[str], body: Callable[[Suite], Any]) -> None:
+        self.run: _Run | None = None
+        self.entered = False
+        self.result: Any = None
+        self.raised: BaseException | None = None
+        self._exercises = exercises
+        self._body = body
+
+    @pytest.fixture(scope="session")
+    def student(self) -> Student:
+        """The submission under way; each attribute asks its process."""
+        assert self.run is not None
+        return Student(self.run)
+
+    @pytest.fixture(scope="session")
+    def examples(self) -> Callable[[str], list[tuple[tuple[Any, ...], judge.Due]]]:
+        """The worked examples that ship: `examples(function)` gives (arguments, due) pairs."""
+        assert self.run is not None
+        exercise = self.run.exercise
+        return lambda function: [
+            (tuple(example.arguments), judge.baked(example.due))
+            for example in exercise.examples
+            if example.function == function
+        ]
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        text = "points(points, about, draws=40): what a check is worth, and whose function it is about"
+        config.addinivalue_line("markers", text)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        modules: dict[str, list[Any]] = {name: [] for name in self._exercises}
+        for item in session.items:
+            module = item.getparent(pytest.Module)
+            assert module is not None
+            entry = ("hidden" if module.path.parent.name == "keys" else "public", module)
+            if entry not in modules[module.path.stem]:
+                modules[module.path.stem].append(entry)
+        self.entered = True
+        try:
+            self.result = self._body(Suite(session, self, modules))
+        except BaseException as error:
+            self.raised = error
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Iterator[None]:
+        """Keep the exception that a check ended with: the student's fault, or a fault of ours."""
+        assert self.run is not None
+        if call.excinfo is not None:
+            error = call.excinfo.value
+            if isinstance(error, judge.Wrong):
+                self.run.check.failure = error
+            else:
+                self.run.check.error = error
+        return (yield)
+
+    def prepare(self, item: pytest.Function) -> None:
+        """Watch the inputs of an item, and give it the engine's settings."""
+        function = item.obj
+        watched = self._watched(inspect.unwrap(_inner(function)))
+        if not hypothesis.is_hypothesis_test(function):
+            item.obj = watched
+            return
+        function.hypothesis.inner_test = watched
+        if not hasattr(function, "settings_of_the_engine"):
+            draws = _marker(item).kwargs.get("draws", DRAWS)
+            hypothesis.settings(SETTINGS, max_examples=draws)(function)
+            function.settings_of_the_engine = True
+
+    def _watched(self, inner: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(inner)
+        def watched(*arguments: Any, **named: Any) -> None:
+            assert self.run is not None
+            check = self.run.check
+            if check.first is None:
+                check.first = named
+            try:
+                inner(*arguments, **named)
+            except judge.Wrong as wrong:
+                check.failure = wrong
+                raise
+
+        return watched
+
+
+def _inner(function: Any) -> Any:
+    return function.hypothesis.inner_test if hypothesis.is_hypothesis_test(function) else function
+
+
+def _marker(item: pytest.Function) -> pytest.Mark:
+    marker = item.get_closest_marker("points")
+    if marker is None:
+        raise GraderFault(f"the check {item.name} has no points marker")
+    return marker
+
+
+def _report(
+    item: pytest.Function, visibility: Any, exercise: Exercise, check: _Check
+) -> CheckReport:
+    marker = _marker(item)
+    points = float(marker.args[0])
+    function = marker.kwargs["about"]
+    doc = inspect.unwrap(_inner(item.obj)).__doc__ or item.name
+    common = {
+        "name": item.originalname.removeprefix("test_"),
+        "title": doc.strip().splitlines()[0].rstrip("."),
+        "function": function,
+        "visibility": visibility,
+        "points": points,
+    }
+    if check.error is not None:
+        message = "the grader could not decide this; it is not your fault"
+        return CheckReport(**common, score=None, outcome="not_determined", message=message)
+    wrong = check.failure
+    if wrong is None:
+        return CheckReport(**common, score=points, outcome="passed")
+    outcome = OUTCOMES.get(type(wrong), "failed")
+    counterexample = None
+    if outcome != "not_attempted" and isinstance(wrong.asked, _Asked):
+        counterexample = Counterexample(
+            _named(wrong.asked.question, exercise), wrong.got, wrong.due or None, wrong.bound
+        )
+    return CheckReport(
+        **common,
+        score=0.0,
+        outcome=outcome,
+        message=wrong.message,
+        counterexample=counterexample,
+    )
+
+
+def _named(question: Question, exercise: Exercise) -> dict[str, Any]:
+    names = exercise.signatures.get(question.function) or []
+    arguments = question.arguments or ()
+    return {
+        names[place] if place < len(names) else f"argument {place + 1}": strict_json(argument)
+        for place, argument in enumerate(arguments)
+    }
+
+
+def with_suite(exercises: Sequence[str], body: Callable[[Suite], T], *, hidden: bool = True) -> T:
+    """Start one pytest session over the checks of `exercises` and call `body` in its test loop.
+
+    Hidden checks are among them where their keys are here and `hidden` is true.
+
+    Returns what `body` returns and raises what it raises. One session at a time in a process.
+    """
+    paths = [
+        str(path)
+        for name in exercises
+        for path in (PACKAGE / "public" / f"{name}.py", PACKAGE / "keys" / f"{name}.py")
+        if path.exists() and (hidden or path.parent.name == "public")
+    ]
+    if not paths:
+        raise GraderFault(f"there are no checks for {', '.join(exercises) or 'no exercise'}")
+    engine = _Engine(exercises, body)
+    with _own_environment():
+        code = pytest.main([*PYTEST_ARGUMENTS, *paths], plugins=[engine])
+    if engine.raised is not None:
+        raise engine.raised
+    if not engine.entered:
+        raise GraderFault(f"the checks could not be collected (pytest ended with {code!r})")
+    result: T = engine.result
+    return result
+
+
+@contextmanager
+def _own_environment() -> Iterator[None]:
+    """No pytest settings of the surroundings while our session runs."""
+    ours = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    names = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    kept = {name: os.environ.pop(name) for name in names if name in os.environ}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            del os.environ[name]
+        os.environ.update(kept)
