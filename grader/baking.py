@@ -30,7 +30,9 @@ def signatures(source: str) -> dict[str, list[str] | None]:
 def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
     """What ships of the exercise `name`, whose page has the text `source`."""
     key = catalogue.key(name)
-    due_names = {function: names for function, names in signatures(source).items() if function in key.TRUTH}
+    due_names = {
+        function: names for function, names in signatures(source).items() if function in key.TRUTH
+    }
     examples = [
         Example(function, list(arguments), judge.bake(key.TRUTH[function](*arguments)))
         for function, arguments in key.EXAMPLES

@@ -1,10 +1,11 @@
 """Grade many submissions: hand them to grading processes, keep what they report, lose nothing."""
 
+import contextlib
 import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from grader import catalogue
 from grader.errors import UsageError
 from grader.grading import checks_fingerprint, not_graded
 from grader.model import Report
+from grader.results import ResultFiles
 from grader.service import Job, Setup
 from grader.submissions import fingerprint, student_name
 
@@ -40,14 +42,16 @@ def find_students(submissions: Path) -> list[Job]:
             )
         found[name] = path
     if not found:
-        raise UsageError(f"{str(submissions)!r} holds no submissions: a folder, .py, .ipynb or .zip")
+        raise UsageError(
+            f"{str(submissions)!r} holds no submissions: a folder, .py, .ipynb or .zip"
+        )
     return [Job(name, str(path)) for name, path in found.items()]
 
 
 def grade_class(
     jobs: Sequence[Job],
     setup: Setup,
-    results: "ResultFiles",
+    results: ResultFiles,
     workers: int,
     done: Callable[[Report], None],
 ) -> list[Report]:
@@ -93,14 +97,14 @@ def grade_class(
 def _grade_from(
     todo: "queue.SimpleQueue[Job]", setup: Setup, keep: Callable[[Report], None]
 ) -> None:
-    """Feed one grading process; a process that dies costs the submission under way, and is replaced."""
-    process: _Process | None = None
+    """Feed one grading process; one that dies costs the submission under way, and is replaced."""
+    process: Process | None = None
     while True:
         try:
             job = todo.get_nowait()
         except queue.Empty:
             break
-        process = process or _Process(setup)
+        process = process or Process(setup)
         report = process.grade(job)
         if report is None:
             why = process.close()
@@ -111,12 +115,12 @@ def _grade_from(
         process.close()
 
 
-class _Process:
-    """One `grader.service` process."""
+class Process:
+    """One `grader.service` process, which grades a submission at a time."""
 
     def __init__(self, setup: Setup) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "grader.service"],
+            [sys.executable, "-P", "-m", "grader.service"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -150,71 +154,16 @@ class _Process:
 
     def close(self) -> str:
         """End the process; the last thing it said."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError):
             self._process.stdin.close()
-        except OSError:
-            pass
         self._process.wait()
         self._listener.join(timeout=5)
+        if self._process.stderr is not None and not self._listener.is_alive():
+            self._process.stderr.close()
         self._process.stdout.close()
         return self._said[-1] if self._said else "the grading process ended"
-
-
-class ResultFiles:
-    """`results.jsonl` and what leads to it. A crash leaves the last good results, and the finished
-    lines of the run that crashed."""
-
-    def __init__(self, folder: Path, force: bool = False) -> None:
-        self.folder = folder
-        self.results = folder / "results.jsonl"
-        self._partial = folder / "results.partial.jsonl"
-        self._force = force
-        folder.mkdir(parents=True, exist_ok=True)
-
-    def trusted(self) -> Iterator[Report]:
-        """Reports of earlier runs; a line that was not finished is none."""
-        for path in () if self._force else (self.results, self._partial):
-            if path.is_file():
-                for line in path.read_bytes().splitlines(keepends=True):
-                    try:
-                        if line.endswith(b"\n"):
-                            yield msgspec.json.decode(line, type=Report)
-                    except msgspec.DecodeError:
-                        continue
-
-    def append(self, report: Report) -> None:
-        """Keep one report, on a line of its own whatever stood there before."""
-        with self._partial.open("ab") as stream:
-            start = b"\n" if stream.tell() else b""
-            stream.write(start + msgspec.json.encode(report) + b"\n")
-
-    def finish(self, reports: Sequence[Report]) -> None:
-        """Replace the results by `reports`, at once or not at all."""
-        lines = [msgspec.json.encode(report) + b"\n" for report in reports]
-        replace_file(self.results, b"".join(lines))
-        self._partial.unlink(missing_ok=True)
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a file at once or not at all."""
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.write_bytes(data)
-    temporary.replace(path)
-
-
-def read_results(folder: Path) -> list[Report]:
-    """The reports of a result folder; UsageError when there are none, or one is damaged."""
-    path = folder / "results.jsonl"
-    if not path.is_file():
-        raise UsageError(f"{str(folder)!r} holds no results.jsonl; grade first: grader grade")
-    reports = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        try:
-            reports.append(msgspec.json.decode(line, type=Report))
-        except msgspec.DecodeError as error:
-            raise UsageError(f"{path}, line {number}: not a report ({error})") from error
-    return reports
 
 
 def exercise_names(wanted: Sequence[str]) -> list[str]:

@@ -29,7 +29,9 @@ def exercise(name: str) -> Exercise:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Exercise)
     except msgspec.DecodeError as error:
-        raise GraderFault(f"{path.name} is damaged ({error}); make it anew: grader scaffolds") from error
+        raise GraderFault(
+            f"{path.name} is damaged ({error}); make it anew: grader scaffolds"
+        ) from error
 
 
 def has_key(name: str) -> bool:
@@ -96,8 +98,8 @@ def _from_examples(shipped: Exercise) -> Catalogue:
 
 
 def clone() -> Path:
-    """The root of the instructor's clone; UsageError where the package was installed without one."""
+    """The root of the instructor's clone; UsageError where the package came without one."""
     root = PACKAGE.parent
     if not (root / "solutions").is_dir() or not (root / "exercises").is_dir():
-        raise UsageError("this needs the instructor's clone: solutions/ and exercises/ are not here")
+        raise UsageError("this needs the instructor's clone: there is no solutions/ here")
     return root

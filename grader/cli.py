@@ -103,7 +103,7 @@ def grade(
     force: Annotated[bool, typer.Option(help="Grade what was graded before, too.")] = False,
 ) -> None:
     """Grade a class. Exit 0: everything was graded, 1: something could not be, 2: usage."""
-    from grader import batch, catalogue
+    from grader import batch, catalogue, results
     from grader.progress import Progress
     from grader.reports import table, text
     from grader.sandbox import Limits
@@ -115,11 +115,11 @@ def grade(
     without = [name for name in names if not catalogue.has_key(name)]
     if without:
         typer.echo(f"no key is here for {', '.join(without)}: only public checks run", err=True)
-    results = batch.ResultFiles(out, force)
+    files = results.ResultFiles(out, force)
     setup = Setup(names, Limits(), sole)
     with Progress(len(jobs)) as progress:
-        reports = batch.grade_class(jobs, setup, results, workers, progress.step)
-    batch.replace_file(out / "summary.csv", table.summary_csv(reports).encode("utf-8"))
+        reports = batch.grade_class(jobs, setup, files, workers, progress.step)
+    results.replace_file(out / "summary.csv", table.summary_csv(reports).encode("utf-8"))
     typer.echo(text.class_table(reports))
     typer.echo(f"wrote {out / 'results.jsonl'} and {out / 'summary.csv'}")
     failed = [report.student for report in reports if report.score is None]
@@ -136,10 +136,10 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Where files go.")] = None,
 ) -> None:
     """Write one format from graded results. Text goes to the screen, files to DIR/reports/."""
-    from grader import batch
+    from grader import results
     from grader.reports import table, text
 
-    reports = batch.read_results(folder)
+    reports = results.read_results(folder)
     if to is Format.CSV:
         content, name = table.summary_csv(reports), "summary.csv"
     else:
@@ -151,7 +151,7 @@ def report(
         return
     target = out or folder / "reports"
     target.mkdir(parents=True, exist_ok=True)
-    batch.replace_file(target / name, content.encode("utf-8"))
+    results.replace_file(target / name, content.encode("utf-8"))
     typer.echo(f"wrote {target / name}")
 
 

@@ -42,5 +42,3 @@ def _explains(
             truth is not None and judge.judged(exchange.answer, truth).wrong is not None
         )
     return differs and bool(exchanges)
-
-

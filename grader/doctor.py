@@ -32,7 +32,7 @@ def _isolation() -> Iterator[str]:
         yield "isolation: process (each exercise file runs in a process of its own, with limits)"
     else:
         yield "isolation: process (a plain subprocess, with the limits that this system has)"
-    yield "  advice: nothing yet keeps students' code from your files; grade on a machine without any"
+    yield "  advice: nothing keeps students' code from your files yet; grade where there are none"
     source = Source("probe.py", (("def one(features): return features.sum()", 1),), False, {}, {})
     started = time.perf_counter()
     try:
@@ -45,4 +45,5 @@ def _isolation() -> Iterator[str]:
     except (GraderFault, OSError) as error:
         yield f"speed: students' code can't be run: {error}"
         return
-    yield f"speed: {ready - started:.1f} s to start, {answered - ready:.2f} s to a file's first answer"
+    start, answer = ready - started, answered - ready
+    yield f"speed: {start:.1f} s to start, {answer:.2f} s to a file's first answer"

@@ -52,7 +52,7 @@ def vectors(
 
 
 def rates(low: int = 1, high: int = 99) -> st.SearchStrategy[float]:
-    """Positive rates from low/64 to high/64: k/64, exact in float32, and k/50, which mostly are not."""
+    """Rates from low/64 to high/64: k/64, exact in float32, and k/50, which mostly are not."""
     exact = st.integers(low, high).map(lambda k: k / 64)
     inexact = st.integers(-(-low * 50 // 64), high * 50 // 64).map(lambda k: k / 50)
     return st.one_of(exact, inexact)

@@ -1,4 +1,4 @@
-"""Grade one submission: find its files, load each in a worker, run the checks, name the mistakes."""
+"""Grade one submission: load each of its pages in a worker, run the checks, name the mistakes."""
 
 import hashlib
 import importlib.metadata
@@ -23,7 +23,7 @@ from grader.model import (
     TimedOut,
     total,
 )
-from grader.sandbox import LoadEvent, Limits, Sandbox
+from grader.sandbox import Limits, LoadEvent, Sandbox
 from grader.submissions import Found, Submission
 from grader.suite import Findings, Suite, with_suite
 
@@ -60,7 +60,7 @@ def grade_one(
 
 
 def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> ExerciseReport:
-    """The report on one exercise; a fault of the grader's own makes it `not_graded`, never worse."""
+    """The report on one exercise; a fault of the grader's own makes it `not_graded`."""
     exercise = catalogue.exercise(name)
     if found.source is None:
         findings = suite.run(exercise, lambda _: Missing(found.reason))
@@ -134,14 +134,12 @@ def named_checks(findings: Findings, name: str) -> list[CheckReport]:
     """The checks, with the misconception behind each function that failed one."""
     entries = catalogue.catalogue(name)
     failing = {check.function for check in findings.checks if check.outcome == "failed"}
-    diagnoses = {
-        function: diagnose(function, findings.transcript, entries) for function in failing
-    }
+    diagnoses = {function: diagnose(function, findings.transcript, entries) for function in failing}
     checks = []
     for check in findings.checks:
         entry = diagnoses.get(check.function) if check.outcome == "failed" else None
         if entry is not None:
-            text = f"{check.message}. {' '.join(entry.explanation.split())}"
+            text = " ".join(entry.explanation.split())
             check = msgspec.structs.replace(check, misconception=entry.name, message=text)
         elif check.outcome == "failed":
             check = msgspec.structs.replace(check, message=f"{check.message}; {NEXT_STEP}")
@@ -155,7 +153,6 @@ def versions() -> dict[str, str]:
     packages["hypothesis"] = "hypothesis"
     found = {name: importlib.metadata.version(package) for name, package in packages.items()}
     return {"grader": found.pop("grader"), "python": platform.python_version(), **found}
-
 
 
 def checks_fingerprint(names: Sequence[str], limits: Limits) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from grader.model import (
     Answer,
     Array,
@@ -18,7 +20,6 @@ from grader.model import (
     Missing,
     Opaque,
     Raised,
-    Record,
     Returned,
     TimedOut,
     Value,
@@ -40,39 +41,43 @@ def gamma(operations: int) -> Fraction:
 # --- what is due -------------------------------------------------------------------------------
 
 
-class Number(Record, tag=True):
-    """A number within `bound` of `value`; an infinite `value` is met by that infinity alone."""
+class Number(Struct, frozen=True, tag=True):
+    """A number within `bound` of `value`; infinities and NaN are met by themselves alone."""
 
     value: Fraction | float
     bound: Fraction = Fraction(0)
 
 
-class Numbers(Record, tag=True):
+class Numbers(Struct, frozen=True, tag=True):
     """An array of exactly this shape, each item (in C order) as its `Number` says."""
 
     shape: tuple[int, ...]
     items: tuple[Number, ...]
 
 
-class Truth(Record, tag=True):
+class Truth(Struct, frozen=True, tag=True):
     """A truth value."""
 
     value: bool
 
 
-class Several(Record, tag=True):
+class Several(Struct, frozen=True, tag=True):
     """A tuple or list with one part for each of `parts`; None is a part judged elsewhere."""
 
     parts: tuple["Due | None", ...]
 
 
-class Raises(Record, tag=True):
+class Written(Struct, frozen=True, tag=True):
+    """A text that a person reads; it is enough that there is one."""
+
+
+class Raises(Struct, frozen=True, tag=True):
     """An exception of this built-in class, or of a subclass."""
 
     kind: str
 
 
-Due: TypeAlias = Number | Numbers | Truth | Several | Raises
+Due: TypeAlias = Number | Numbers | Truth | Several | Written | Raises
 
 
 class Bounded(Protocol):
@@ -87,7 +92,7 @@ class Bounded(Protocol):
 
 def number(value: Bounded | Fraction | float, bound: Fraction = Fraction(0)) -> Number:
     """A due number: an exact value with its bound, given as one thing or as two."""
-    if isinstance(value, float) and math.isinf(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return Number(value)
     if isinstance(value, int | float | Fraction):
         return Number(Fraction(value), bound)
@@ -153,6 +158,10 @@ class NotAttempted(Wrong):
     """The name is missing, or what stands there is still the scaffold's."""
 
 
+class NeedsPerson(Wrong):
+    """Nothing wrong: a text that a person will read and mark."""
+
+
 class OutOfTime(Wrong):
     """The call used up its time."""
 
@@ -161,7 +170,7 @@ class ProcessEnded(Wrong):
     """The call ended the process it ran in."""
 
 
-class Verdict(Record):
+class Verdict(Struct, frozen=True):
     """What the judge says: right when `wrong` is None. `notes` tell what was bent to be kind."""
 
     wrong: Any = None
@@ -276,7 +285,9 @@ class _Reader:
                 where = f" (line {line})" if line else ""
                 raise UnexpectedException(f"raised {got}{where}", got, due)
             case TimedOut():
-                raise OutOfTime("the time limit was reached before an answer came", "no answer", due)
+                raise OutOfTime(
+                    "the time limit was reached before an answer came", "no answer", due
+                )
             case Crashed(how):
                 text = f"the call ended the process it ran in: {how}"
                 raise ProcessEnded(text, "no answer", due)
@@ -304,6 +315,8 @@ class _Reader:
                 for part, part_due in zip(self.parts(value, due), due.parts, strict=True):
                     if part_due is not None:
                         self.value(part, part_due)
+            case Written():
+                self._written(value)
             case Raises():
                 raise TypeError("an exception can't be due inside a value")
 
@@ -339,7 +352,7 @@ class _Reader:
         """Raise unless `got`, a Fraction or a non-finite float, is within the bound."""
         texts = (shown(value), told(whole or due), brief(due.bound))
         if isinstance(due.value, float):
-            if got != due.value:
+            if got != due.value and not (got != got and due.value != due.value):
                 raise WrongValue(f"a wrong number{where}: {_short(got)}", *texts)
         elif isinstance(got, float):
             raise NotFinite(f"not finite{where}: {_short(got)}", *texts)
@@ -369,6 +382,13 @@ class _Reader:
             self.notes.append(f"returned {_short(item)} where a truth value is due")
         if bool(item) is not due.value:
             raise WrongValue(f"a wrong truth value: {bool(item)}", shown(value), told(due))
+
+    def _written(self, value: Value) -> None:
+        if not isinstance(value, str):
+            raise WrongKind(f"{_kind(value)} where a text is due", shown(value), "a text")
+        if not value.strip():
+            raise NotAttempted("the text is still empty", "")
+        raise NeedsPerson(value, shown(value))
 
     def parts(self, value: Value, due: Several) -> tuple[Value, ...]:
         if not isinstance(value, tuple):
@@ -499,6 +519,8 @@ def told(due: Due) -> str:
             return str(value)
         case Several(parts):
             return "(" + ", ".join("..." if part is None else told(part) for part in parts) + ")"
+        case Written():
+            return "a text"
         case Raises(kind):
             return f"{kind} raised"
 
@@ -510,7 +532,7 @@ def bake(due: Due) -> dict[str, Any]:
     """A due as JSON-ready data: numbers as doubles, their rounding added to the bound."""
     match due:
         case Number(float() as value):
-            return {"infinite": str(value)}
+            return {"not_finite": str(value)}
         case Number(value, bound):
             nearest = float(value)
             return {"value": nearest, "bound": _up(bound + abs(Fraction(nearest) - value))}
@@ -520,6 +542,8 @@ def bake(due: Due) -> dict[str, Any]:
             return {"truth": value}
         case Several(parts):
             return {"parts": [None if part is None else bake(part) for part in parts]}
+        case Written():
+            return {"written": True}
         case Raises(kind):
             return {"raises": kind}
 
@@ -532,8 +556,8 @@ def _up(bound: Fraction) -> float:
 def baked(data: dict[str, Any]) -> Due:
     """The due that `bake` made the data from."""
     match data:
-        case {"infinite": sign}:
-            return Number(float(sign))
+        case {"not_finite": name}:
+            return Number(float(name))
         case {"value": value, "bound": bound}:
             return Number(Fraction(value), Fraction(bound))
         case {"shape": shape, "items": items}:
@@ -542,6 +566,8 @@ def baked(data: dict[str, Any]) -> Due:
             return Truth(value)
         case {"parts": parts}:
             return Several(tuple(None if part is None else baked(part) for part in parts))
+        case {"written": True}:
+            return Written()
         case {"raises": kind}:
             return Raises(kind)
     raise ValueError(f"no due is baked like this: {data}")

@@ -8,17 +8,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-import msgspec
-
-
-class Record(msgspec.Struct, frozen=True):
-    """Base of every record: compared by value, never changed."""
-
+from msgspec import Struct
 
 # --- what came back from a student's code -------------------------------------------------------
 
 
-class Array(Record):
+class Array(Struct, frozen=True):
     """An array of either library, unpacked: `items` in C order, as Python numbers.
 
     `dtype` is one of `bool`, `int`, `float32`, `float64`: what the judge and the reader need to
@@ -30,35 +25,35 @@ class Array(Record):
     items: tuple[Any, ...]
 
 
-class Opaque(Record):
+class Opaque(Struct, frozen=True):
     """Something that is no answer (a generator, a function, too big an array), described."""
 
     description: str
 
 
 Value: TypeAlias = (
-    None | bool | int | float | str | Fraction | Array | Opaque | tuple[Any, ...] | dict[str, Any]
+    bool | int | float | str | Fraction | Array | Opaque | tuple[Any, ...] | dict[str, Any] | None
 )
 Argument: TypeAlias = Any
 """What a check hands to a student's function: floats, ints, None, text, lists (float32 arrays, or
 bool arrays), and dicts of these."""
 
 
-class Question(Record):
+class Question(Struct, frozen=True):
     """One call of a student's function, or (without `arguments`) one look at a constant."""
 
     function: str
     arguments: tuple[Argument, ...] | None
 
 
-class Returned(Record):
+class Returned(Struct, frozen=True):
     """The function came back with a value (or the constant has one)."""
 
     value: Value
     changed_argument: bool = False
 
 
-class Raised(Record):
+class Raised(Struct, frozen=True):
     """The function raised. `kinds` are its class and built-in bases, the most specific first."""
 
     type_name: str
@@ -67,17 +62,17 @@ class Raised(Record):
     line: int | None = None
 
 
-class Missing(Record):
+class Missing(Struct, frozen=True):
     """The submission defines no such name. `why` tells what is known about it."""
 
     why: str = ""
 
 
-class TimedOut(Record):
+class TimedOut(Struct, frozen=True):
     """The call, or the exercise file, used up its time."""
 
 
-class Crashed(Record):
+class Crashed(Struct, frozen=True):
     """The student's code ended its own process."""
 
     how: str = ""
@@ -89,7 +84,7 @@ Answer: TypeAlias = Returned | Raised | Missing | TimedOut | Crashed
 # --- what an exercise is -------------------------------------------------------------------------
 
 
-class Example(Record):
+class Example(Struct, frozen=True):
     """A worked example that ships to students: the question and its due answer, as plain data."""
 
     function: str
@@ -97,7 +92,7 @@ class Example(Record):
     due: dict[str, Any]
 
 
-class Misconception(Record):
+class Misconception(Struct, frozen=True):
     """A wrong answer that students really give, as a small function of the exact inputs.
 
     `answer` takes the arguments of `function` (nothing for a constant) and returns what someone
@@ -113,7 +108,7 @@ class Misconception(Record):
     explanation: str
 
 
-class BakedMisconception(Record):
+class BakedMisconception(Struct, frozen=True):
     """A misconception as students get it: its answers to the worked examples, in their order."""
 
     name: str
@@ -122,7 +117,7 @@ class BakedMisconception(Record):
     answers: list[dict[str, Any] | None]
 
 
-class Exercise(Record):
+class Exercise(Struct, frozen=True):
     """What ships of an exercise beside its page. `signatures` map each due function to its
     argument names, and each constant to None; `untouched` are the fingerprints of its scaffolds."""
 
@@ -143,7 +138,7 @@ Status: TypeAlias = Literal["graded", "missing", "ambiguous", "unreadable", "not
 Visibility: TypeAlias = Literal["public", "hidden"]
 
 
-class Counterexample(Record):
+class Counterexample(Struct, frozen=True):
     """The smallest input found: its arguments by name, what came back, what was due."""
 
     arguments: dict[str, Any]
@@ -152,7 +147,7 @@ class Counterexample(Record):
     bound: str | None = None
 
 
-class CheckReport(Record, omit_defaults=False):
+class CheckReport(Struct, frozen=True):
     """One check's verdict on one submission. `score` is None when not determined."""
 
     name: str
@@ -168,7 +163,7 @@ class CheckReport(Record, omit_defaults=False):
     manual_points: float | None = None
 
 
-class ExerciseReport(Record):
+class ExerciseReport(Struct, frozen=True):
     """One exercise of one submission. `series` holds what pictures need, by name of the run."""
 
     name: str
@@ -182,7 +177,7 @@ class ExerciseReport(Record):
     series: dict[str, Any] = {}
 
 
-class Report(Record):
+class Report(Struct, frozen=True):
     """Everything about one student's submission; one line of `results.jsonl`."""
 
     student: str

@@ -7,13 +7,13 @@ import re
 import tokenize
 from typing import Any
 
-from grader.model import Record
+from msgspec import Struct
 
 _MARKER = re.compile(r"^#\s*%%(.*)$")
 _MAGIC = re.compile(r"^\s*(%|!|\?)|\?\s*$")
 
 
-class Page(Record):
+class Page(Struct, frozen=True):
     """A page's cells of code, as (source, first line). `plain`: a script without cell markers."""
 
     cells: tuple[tuple[str, int], ...]
@@ -83,7 +83,9 @@ def _notebook(data: bytes) -> Page:
         text = f"line {error.lineno}: the notebook is damaged ({error.msg}); save it once more"
         raise Unreadable(text) from error
     except (AttributeError, KeyError, TypeError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable("this is no notebook that Jupyter would open; save it once more") from error
+        raise Unreadable(
+            "this is no notebook that Jupyter would open; save it once more"
+        ) from error
     notes: list[str] = []
     code = []
     for number, (source, kind) in enumerate(cells):
@@ -98,8 +100,8 @@ def _notebook(data: bytes) -> Page:
 def _converted(data: bytes) -> dict[str, Any]:
     import nbformat  # takes a second to import, and few notebooks are this old
 
-    notebook = nbformat.reads(data.decode("utf-8"), as_version=4)
-    return dict(notebook)
+    text = data.decode("utf-8")
+    return dict(nbformat.reads(text, as_version=4))  # type: ignore[no-untyped-call]  # half typed
 
 
 def code_fingerprint(page: Page) -> str:

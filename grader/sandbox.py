@@ -18,11 +18,12 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from grader import wire
 from grader.answers import answer_from
 from grader.errors import GraderFault
-from grader.model import Answer, Crashed, Question, Raised, Record, TimedOut
+from grader.model import Answer, Crashed, Question, Raised, TimedOut
 
 WALL_PER_CPU = 5  # the wall clock is a backstop only, this many times the CPU limit
 CONTROL_TIMEOUT = 60.0  # seconds until a silent warm parent counts as lost
@@ -30,7 +31,7 @@ MAX_RELOADS = 5  # fresh workers for cells that end the process while they load
 SIGXCPU, SIGKILL = 24, 9
 
 
-class Limits(Record):
+class Limits(Struct, frozen=True):
     """What one exercise file may use. CPU in seconds, the rest in bytes or a count."""
 
     call_cpu: int = 10
@@ -43,7 +44,7 @@ class Limits(Record):
     output_kept: int = 64 << 10
 
 
-class Source(Record):
+class Source(Struct, frozen=True):
     """What a worker loads: cells as (source, first line), and modules by name that it may import.
 
     `split` makes each top-level statement of a cell a unit of its own (plain scripts).
@@ -57,7 +58,7 @@ class Source(Record):
     helpers: dict[str, str]
 
 
-class LoadEvent(Record):
+class LoadEvent(Struct, frozen=True):
     """Something that went wrong while a unit was loaded. `kind` is `syntax`, `raised`, `timed_out`
     or `crashed`; `cell` counts from 0; `line` is a line of the file, or of the notebook's cell."""
 
@@ -205,7 +206,9 @@ class _Process:
     output never blocks an answer, and what is kept of either stays within its bound.
     """
 
-    def __init__(self, channel: int, output: int, requests: int, kept: int, end: EndProcess) -> None:
+    def __init__(
+        self, channel: int, output: int, requests: int, kept: int, end: EndProcess
+    ) -> None:
         self._requests = requests
         self._end_process = end
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=32)
@@ -341,8 +344,7 @@ class Worker:
     # --- asking ----------------------------------------------------------------------------------
 
     def ask(self, question: Question) -> Answer:
-        """The student's answer; a worker that another function harmed is replaced, and asked again.
-        """
+        """The student's answer; a worker that another function harmed is replaced, and asked again."""
         others = self._asked - {question.function}
         answer = self._ask_once(question)
         if isinstance(answer, TimedOut | Crashed) and others:

@@ -45,4 +45,3 @@ def check(name: str, namespace: dict[str, Any] | None = None) -> None:
 
 def _is_script(scope: dict[str, Any]) -> bool:
     return scope.get("__name__") == "__main__" and "get_ipython" not in scope
-

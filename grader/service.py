@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from grader import submissions
 from grader.grading import grade_one
-from grader.model import Record
 from grader.sandbox import Limits, Sandbox
 from grader.suite import Suite, with_suite
 
 
-class Setup(Record):
+class Setup(Struct, frozen=True):
     """The first line: what holds for the whole batch."""
 
     exercises: list[str]
@@ -26,7 +26,7 @@ class Setup(Record):
     sole: str | None = None
 
 
-class Job(Record):
+class Job(Struct, frozen=True):
     """One submission to grade."""
 
     student: str

@@ -6,7 +6,7 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
-from grader.model import Record
+from msgspec import Struct
 
 MAX_BYTES = 20 << 20
 MAX_FILES = 2_000
@@ -16,7 +16,7 @@ IGNORED |= {"__pycache__", ".git", ".idea", ".vscode"}
 SUFFIXES = (".py", ".ipynb", ".zip", ".txt")
 
 
-class StoredFile(Record):
+class StoredFile(Struct, frozen=True):
     """One file: its name below the submission, with forward slashes, and its bytes."""
 
     name: str
@@ -32,10 +32,8 @@ def stored_files(path: Path) -> tuple[list[StoredFile], list[str]]:
     notes: list[str] = []
     if path.is_symlink():
         return [], [f"{path.name} is a link; links are not followed"]
-    if path.is_file():
-        files = _opened(path.name, _read(path), notes)
-    else:
-        files = _from_folder(path, notes)
+    opened = _opened(path.name, _read(path), notes) if path.is_file() else None
+    files = _from_folder(path, notes) if opened is None else opened
     return sorted(files, key=lambda file: file.name), notes
 
 

@@ -9,9 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from msgspec import Struct
+
 from grader import catalogue
 from grader.errors import UsageError
-from grader.model import Record, Status
+from grader.model import Status
 from grader.pages import Page, Unreadable, code_fingerprint, read_page
 from grader.sandbox import LoadEvent, Source
 from grader.storage import StoredFile, stored_files
@@ -21,7 +23,7 @@ _DEFINITION = re.compile(r'^[ "]*(?:async )?(?:def )?([A-Za-z_]+)\s*[(=]', re.MU
 _COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|- ?copy\d*|copy)$", re.IGNORECASE)
 
 
-class Found(Record):
+class Found(Struct, frozen=True):
     """What was found for one exercise: a source to load, or (without one) the reason why not."""
 
     status: Status
@@ -41,13 +43,15 @@ class Found(Record):
                 lost = "this cell is" if self.notebook or event.cell else "it is"
                 return f"{where}{column}: syntax error ({event.message}); {lost} not run"
             case "timed_out":
-                return f"{where}: loading reached the time limit here; the rest was loaded without it"
+                return (
+                    f"{where}: loading reached the time limit here; the rest was loaded without it"
+                )
             case "crashed":
                 return f"{where}: {event.message} while loading; the rest was loaded without it"
         return f"{where}: {event.message}; the rest was loaded all the same"
 
 
-class Submission(Record):
+class Submission(Struct, frozen=True):
     """One student's work: what was found for each exercise asked for."""
 
     student: str
@@ -77,7 +81,10 @@ def fingerprint(path: Path) -> str:
     """A fingerprint of everything that is read of the submission at `path`."""
     digest = hashlib.sha256()
     files, notes = stored_files(path)
-    for name, data in [*((file.name, file.data) for file in files), *((note, b"") for note in notes)]:
+    for name, data in [
+        *((file.name, file.data) for file in files),
+        *((note, b"") for note in notes),
+    ]:
         digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogatepass") + data)
     return digest.hexdigest()
 
@@ -107,9 +114,7 @@ def _find(name: str, files: Sequence[StoredFile]) -> Found:
     return _read(name, file, files, notes)
 
 
-def _found_by_content(
-    files: Sequence[StoredFile], found: Mapping[str, Found]
-) -> dict[str, Found]:
+def _found_by_content(files: Sequence[StoredFile], found: Mapping[str, Found]) -> dict[str, Found]:
     """For a single file whose name says nothing: the one exercise whose names it defines."""
     pages = [file for file in files if PurePosixPath(file.name).name != "lesson.py"]
     if len(pages) != 1 or any(entry.status != "missing" for entry in found.values()):

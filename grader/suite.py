@@ -1,9 +1,9 @@
 """The engine: collect the checks once, run them for each submission, keep what they found.
 
-Checks are plain pytest tests in `grader/public/NAME.py` and `grader/keys/NAME.py`, with a `points`
-marker and the fixture `student`. They know nothing of what is here. One pytest session serves a whole
-batch: `with_suite` hands a `Suite` to its caller from inside the session's test loop, and `Suite.run`
-runs fresh items of one exercise against one submission.
+Checks are plain pytest tests in `grader/public/NAME.py` and `grader/keys/NAME.py`, with a
+`points` marker and the fixture `student`. They know nothing of what is here. One pytest session
+serves a whole batch: `with_suite` hands a `Suite` to its caller from inside the session's test
+loop, and `Suite.run` runs fresh items of one exercise against one submission.
 
 The same submission always meets the same questions: draws are derandomised, nothing depends on the
 clock, answers are memoised per check by input (a replay can't differ), and second questions are
@@ -13,13 +13,17 @@ asked on purpose.
 import functools
 import inspect
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import hypothesis
 import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
+from msgspec import Struct
 
 from grader import judge
 from grader.errors import GraderFault
@@ -32,7 +36,6 @@ from grader.model import (
     Missing,
     Outcome,
     Question,
-    Record,
     Returned,
     TimedOut,
     strict_json,
@@ -63,9 +66,10 @@ PYTEST_ARGUMENTS = [
     *(
         f"-pno:{name}"
         for name in (
-            "terminal cacheprovider warnings faulthandler unraisableexception threadexception "
-            "logging junitxml stepwise doctest pastebin debugging setuponly setupplan nose unittest"
-        ).split()
+            *("terminal", "cacheprovider", "warnings", "faulthandler", "unraisableexception"),
+            *("threadexception", "logging", "junitxml", "stepwise", "doctest", "pastebin"),
+            *("debugging", "setuponly", "setupplan", "unittest"),
+        )
     ),
 ]
 
@@ -73,17 +77,18 @@ OUTCOMES: dict[type[judge.Wrong], Outcome] = {
     judge.NotAttempted: "not_attempted",
     judge.OutOfTime: "timed_out",
     judge.ProcessEnded: "crashed",
+    judge.NeedsPerson: "needs_person",
 }
 
 
-class Exchange(Record):
+class Exchange(Struct, frozen=True):
     """One question with its answer, as the transcript keeps it."""
 
     question: Question
     answer: Answer
 
 
-class Findings(Record):
+class Findings(Struct, frozen=True):
     """What one exercise's checks found in one submission. `faults` are the grader's own."""
 
     checks: list[CheckReport]
@@ -221,7 +226,7 @@ class Suite:
         except judge.Wrong as wrong:
             wrong.message = f"two answers to one question: asked again, {wrong.message}"
             check.failure = wrong
-        except Exception as error:  # a fault of the check's, or of the grader's, never the student's
+        except Exception as error:  # the check's fault or the grader's
             check.error = error
         changed = [key for key, answer in check.memo.items() if before.get(key, answer) != answer]
         if changed and check.failure is None:
@@ -237,34 +242,50 @@ class _Engine:
     def __init__(self, exercises: Sequence[str], body: Callable[[Suite], Any]) -> None:
         self.run: _Run | None = None
         self.entered = False
+        self.collection_error = ""
         self.result: Any = None
         self.raised: BaseException | None = None
         self._exercises = exercises
         self._body = body
 
-    @pytest.fixture(scope="session")
-    def student(self) -> Student:
-        """The submission under way; each attribute asks its process."""
-        assert self.run is not None
-        return Student(self.run)
+    def fixtures(self) -> ModuleType:
+        """The fixtures that checks ask for, as a plugin of their own."""
 
-    @pytest.fixture(scope="session")
-    def examples(self) -> Callable[[str], list[tuple[tuple[Any, ...], judge.Due]]]:
-        """The worked examples that ship: `examples(function)` gives (arguments, due) pairs."""
-        assert self.run is not None
-        exercise = self.run.exercise
-        return lambda function: [
-            (tuple(example.arguments), judge.baked(example.due))
-            for example in exercise.examples
-            if example.function == function
-        ]
+        @pytest.fixture(scope="session")
+        def student() -> Student:
+            """The submission under way; each attribute asks its process."""
+            assert self.run is not None
+            return Student(self.run)
+
+        @pytest.fixture(scope="session")
+        def examples() -> Callable[[str], list[tuple[tuple[Any, ...], judge.Due]]]:
+            """The worked examples that ship: `examples(function)` gives (arguments, due) pairs."""
+            assert self.run is not None
+            exercise = self.run.exercise
+            return lambda function: [
+                (tuple(example.arguments), judge.baked(example.due))
+                for example in exercise.examples
+                if example.function == function
+            ]
+
+        module = ModuleType("grader_fixtures")
+        module.__dict__.update(student=student, examples=examples)
+        return module
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        text = "points(points, about, draws=40): what a check is worth, and whose function it is about"
+        text = (
+            "points(points, about, draws=40, manual=None): what a check is worth, and whose function it is about"
+        )
         config.addinivalue_line("markers", text)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.collection_error = str(report.longrepr)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if self.collection_error:
+            return True
         modules: dict[str, list[Any]] = {name: [] for name in self._exercises}
         for item in session.items:
             module = item.getparent(pytest.Module)
@@ -346,6 +367,7 @@ def _report(
         "function": function,
         "visibility": visibility,
         "points": points,
+        "manual_points": marker.kwargs.get("manual"),
     }
     if check.error is not None:
         message = "the grader could not decide this; it is not your fault"
@@ -355,7 +377,7 @@ def _report(
         return CheckReport(**common, score=points, outcome="passed")
     outcome = OUTCOMES.get(type(wrong), "failed")
     counterexample = None
-    if outcome != "not_attempted" and isinstance(wrong.asked, _Asked):
+    if outcome not in ("not_attempted", "needs_person") and isinstance(wrong.asked, _Asked):
         counterexample = Counterexample(
             _named(wrong.asked.question, exercise), wrong.got, wrong.due or None, wrong.bound
         )
@@ -394,25 +416,29 @@ def with_suite(exercises: Sequence[str], body: Callable[[Suite], T], *, hidden: 
         raise GraderFault(f"there are no checks for {', '.join(exercises) or 'no exercise'}")
     engine = _Engine(exercises, body)
     with _own_environment():
-        code = pytest.main([*PYTEST_ARGUMENTS, *paths], plugins=[engine])
+        code = pytest.main([*PYTEST_ARGUMENTS, *paths], plugins=[engine, engine.fixtures()])
     if engine.raised is not None:
         raise engine.raised
     if not engine.entered:
-        raise GraderFault(f"the checks could not be collected (pytest ended with {code!r})")
+        why = engine.collection_error or f"pytest ended with {code!r}"
+        raise GraderFault(f"the checks could not be collected: {why}")
     result: T = engine.result
     return result
 
 
 @contextmanager
 def _own_environment() -> Iterator[None]:
-    """No pytest settings of the surroundings while our session runs."""
+    """No pytest settings of the surroundings while our session runs, and no files left behind."""
     ours = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     names = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     kept = {name: os.environ.pop(name) for name in names if name in os.environ}
     os.environ.update(ours)
     try:
-        yield
+        with tempfile.TemporaryDirectory() as scratch:
+            set_hypothesis_home_dir(scratch)
+            yield
     finally:
+        set_hypothesis_home_dir(None)
         for name in ours:
             del os.environ[name]
         os.environ.update(kept)

@@ -3,19 +3,31 @@
 A `Rounded` is an exact value and a bound on how far any right float32 program's result may be from
 it. Arithmetic on `Rounded` numbers yields both: the value without any rounding (fractions), the
 bound by the standard model of floating-point arithmetic (Higham, Accuracy and Stability of Numerical
-Algorithms, 2nd ed., section 2.2; running error analysis: section 3.3).
+Algorithms, 2nd ed., section 2.2): a rounded operation is the exact one times 1 + d, |d| <= u.
 
-Theorem (one operation). Let a and b be known up to A and B. Then a program's a+b, a-b, a*b, a/b is
-known up to what A and B become by exact arithmetic, plus k*u times the magnitude at hand, where u is
-the unit roundoff of float32 and k the number of roundings granted to one operation. For sums and
-differences the magnitude is |a|+|b|, not |a+b|: so the bound holds for any rearrangement of a
-polynomial (factored or expanded, any order of summation, fused or not), whose every intermediate
-result is bounded by the sum of magnitudes.
+Beside value and bound a `Rounded` carries its `size`: what the formula that made it gives when each
+input is replaced by its magnitude and each difference by a sum. Without cancellation size and
+magnitude are the same.
 
-k is 4 (`GRANTED`): one rounding for the operation itself, one for an operand rounded on entry (a
-Python float such as 0.1 is no float32), one for a division made a multiplication by a reciprocal,
-and one more for an equivalent formula that needs an operation more than ours.
-Results in float64 are within the same bounds: their u is 2**-29 of this one.
+Theorem. Let a formula be made of sums, differences and products, and of quotients by things that
+don't cancel. Let a program evaluate it in any order, factored or expanded, fused or not. Written
+out, its result is the formula's monomials, each times a product of factors (1 + d) and 1/(1 + d),
+one for each rounding on the monomial's way to the result. Let no monomial take more than k roundings
+for each of the formula's own operations on its way. Then the result is within `bound` of `value`.
+
+Proof. A product of r such factors is 1 + t with |t| <= gamma(r) = r*u/(1 - r*u) (lemma 3.1), and
+(1 + gamma(k))**p - 1 >= gamma-free error of any k*p factors, since 1 + gamma(k) = 1/(1 - k*u) is at
+least (1 - u)**-k. `bound` is the sum, over the monomials, of the magnitude times
+(1 + gamma(k))**p - 1, where p counts the operations on the monomial's way: each rule below adds
+gamma(k) times the size of its result to what its operands bring along. `size` is the sum of the
+magnitudes. A quotient's rule follows from |A/B - a/b| = |(A-a) - (a/b)*(B-b)| / |B|.
+
+k is 2 (`GRANTED`): one rounding for the operation itself, and one for a wasteful way to it: a
+division made a product with a rounded reciprocal (jitted JAX), a power by a library function, a
+square root squared again, a product distributed over a sum. A number that isn't a float32, such as
+the Python float 0.1, is rounded on entry: `rounded` gives it an error of u of its own.
+Results in float64 are within the same bounds: their u is 2**-29 of this one. Nothing may underflow:
+whoever computes with what may be below 2**-100 adds a floor (see `descent`).
 """
 
 from __future__ import annotations
@@ -27,9 +39,17 @@ from fractions import Fraction
 from typing import TypeAlias
 
 UNIT_ROUNDOFF = Fraction(1, 2**24)
-GRANTED = 4
+GRANTED = 2
 
 Plain: TypeAlias = "int | float | Fraction"
+
+
+def gamma(roundings: int) -> Fraction:
+    """r*u/(1 - r*u): the relative error that r float32 roundings can add up to (Higham, lemma 3.1)."""
+    return roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF)
+
+
+PER_OPERATION = gamma(GRANTED)
 
 
 def upward(bound: Fraction) -> Fraction:
@@ -39,24 +59,28 @@ def upward(bound: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """An exact value, and a bound on the absolute error of a right program's result."""
+    """An exact value, a bound on the absolute error of a right program's result, and the size.
+
+    `size` is raised to the value's magnitude where it is given as less, or not at all.
+    """
 
     value: Fraction
     bound: Fraction = Fraction(0)
+    size: Fraction = Fraction(0)
 
-    def _after(self, value: Fraction, bound: Fraction, magnitude: Fraction) -> Rounded:
-        return Rounded(value, upward(bound + GRANTED * UNIT_ROUNDOFF * (magnitude + bound)))
+    def __post_init__(self) -> None:
+        if self.size < abs(self.value):
+            object.__setattr__(self, "size", abs(self.value))
 
     def __add__(self, other: Rounded | Plain) -> Rounded:
         other = rounded(other)
-        magnitude = abs(self.value) + abs(other.value)
-        return self._after(self.value + other.value, self.bound + other.bound, magnitude)
+        return _after(self.value + other.value, self.bound + other.bound, self.size + other.size)
 
     def __radd__(self, other: Plain) -> Rounded:
         return rounded(other) + self
 
     def __neg__(self) -> Rounded:
-        return Rounded(-self.value, self.bound)
+        return Rounded(-self.value, self.bound, self.size)
 
     def __sub__(self, other: Rounded | Plain) -> Rounded:
         return self + (-rounded(other))
@@ -66,10 +90,8 @@ class Rounded:
 
     def __mul__(self, other: Rounded | Plain) -> Rounded:
         other = rounded(other)
-        value = self.value * other.value
-        bound = abs(self.value) * other.bound + abs(other.value) * self.bound
-        bound += self.bound * other.bound
-        return self._after(value, bound, abs(value))
+        carried = self.size * other.bound + other.size * self.bound + self.bound * other.bound
+        return _after(self.value * other.value, carried, self.size * other.size)
 
     def __rmul__(self, other: Plain) -> Rounded:
         return rounded(other) * self
@@ -80,9 +102,9 @@ class Rounded:
         smallest = abs(other.value) - other.bound
         if smallest <= 0:
             raise ZeroDivisionError("the divisor's bound reaches zero")
-        value = self.value / other.value
-        bound = (self.bound + abs(value) * other.bound) / smallest
-        return self._after(value, bound, abs(value))
+        size = self.size / abs(other.value)
+        carried = (self.bound + size * other.bound) / smallest
+        return _after(self.value / other.value, carried, size)
 
     def __rtruediv__(self, other: Plain) -> Rounded:
         return rounded(other) / self
@@ -95,12 +117,27 @@ class Rounded:
         return result
 
     def __abs__(self) -> Rounded:
-        return Rounded(abs(self.value), self.bound)
+        return Rounded(abs(self.value), self.bound, self.size)
+
+
+def _after(value: Fraction, carried: Fraction, size: Fraction) -> Rounded:
+    """The result of one operation, with the roundings granted to it."""
+    return Rounded(value, upward(carried + PER_OPERATION * (size + carried)), size)
 
 
 def rounded(number: Rounded | Plain) -> Rounded:
-    """A number as it was handed to the student: known exactly."""
-    return number if isinstance(number, Rounded) else Rounded(Fraction(number))
+    """A number as it was handed to the student: exact where it is a float32, else off by u."""
+    if isinstance(number, Rounded):
+        return number
+    value = Fraction(number)
+    return Rounded(value, Fraction(0) if _is_float32(value) else UNIT_ROUNDOFF * abs(value))
+
+
+def _is_float32(value: Fraction) -> bool:
+    """Whether 24 bits hold the value (of any ordinary exponent)."""
+    numerator, denominator = abs(value.numerator), value.denominator
+    odd = numerator // (numerator & -numerator) if numerator else 0
+    return odd < 2**24 and denominator & (denominator - 1) == 0
 
 
 def vector(numbers: Iterable[Plain]) -> list[Rounded]:
@@ -109,17 +146,16 @@ def vector(numbers: Iterable[Plain]) -> list[Rounded]:
 
 
 def total(terms: Iterable[Rounded]) -> Rounded:
-    """A sum of n terms in any order: n-1 roundings of at most the sum of magnitudes.
+    """A sum of n terms, as n-1 operations on each, which holds for every order.
 
-    Higham, 2nd ed., equation (4.4); it holds for pairwise and blocked summation too.
+    Higham, 2nd ed., equation (4.4).
     """
     terms = list(terms)
     value = sum((term.value for term in terms), Fraction(0))
+    size = sum((term.size for term in terms), Fraction(0))
     carried = sum((term.bound for term in terms), Fraction(0))
-    magnitude = sum((abs(term.value) for term in terms), Fraction(0)) + carried
-    roundings = GRANTED * max(len(terms) - 1, 0)
-    relative = roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF)
-    return Rounded(value, upward(carried + relative * magnitude))
+    relative = gamma(GRANTED * max(len(terms) - 1, 0))
+    return Rounded(value, upward(carried + relative * (size + carried)), size)
 
 
 def mean(terms: Iterable[Rounded]) -> Rounded:

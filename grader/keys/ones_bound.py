@@ -24,18 +24,22 @@ def predicted_ceiling() -> Number:
 
 
 def curvature(features: list[float]) -> Number:
+    """2*mean(x**2)."""
     return number(descent.curvature(features))
 
 
 def rate_ceiling(features: list[float]) -> Number:
+    """1/mean(x**2), infinite for features that are all zero."""
     return number(descent.rate_ceiling(features))
 
 
 def growth_factor(rate: float, features: list[float]) -> Number:
+    """(1 - rate*curvature)**2."""
     return number(descent.growth_factor(rate, features))
 
 
 def compare_rates(stable_rate: float, unstable_rate: float, steps: int, n: int) -> Several:
+    """The final weight at the stable rate, the history at the unstable one."""
     return comparison(stable_rate, unstable_rate, steps, n)
 
 
@@ -60,6 +64,7 @@ def comparison(
 
 
 def history(rows: list[descent.Row], scale: Fraction = Fraction(1)) -> Numbers:
+    """A run's rows as the array that is due, loss and gradient of an objective `scale` times."""
     return numbers([[w, loss * scale, slope * scale] for w, loss, slope in rows])
 
 
@@ -165,38 +170,47 @@ def test_history_is_exact(student, stable, unstable, case):
 
 
 def squared_mean(features: list[float]) -> Rounded:
+    """mean(x)**2."""
     return mean(vector(features)) ** 2
 
 
 def mean_size(features: list[float]) -> Rounded:
+    """mean(abs(x))."""
     return mean(abs(x) for x in vector(features))
 
 
 def sum_of_squares(features: list[float]) -> Rounded:
+    """sum(x**2)."""
     return total(x * x for x in vector(features))
 
 
 def reciprocal(quantity: Rounded) -> Number:
+    """1/quantity, infinite for zero."""
     return number(1 / quantity if quantity.value else math.inf)
 
 
 def ceiling_by_plain_division(features: list[float]) -> Due:
+    """1/mean(x**2) in Python's floats, which raise at zero."""
     return rate_ceiling(features) if any(features) else Raises("ZeroDivisionError")
 
 
 def growth_of_error(rate: float, features: list[float]) -> Rounded:
+    """1 - rate*curvature."""
     return descent.error_multiplier(rate, features)
 
 
 def growth_at_half_curvature(rate: float, features: list[float]) -> Number:
+    """(1 - rate*mean(x**2))**2."""
     return number((1 - rounded(rate) * descent.mean_square(features)) ** 2)
 
 
 def swapped(stable_rate: float, unstable_rate: float, steps: int, n: int) -> Several:
+    """The two rates in each other's place."""
     return comparison(unstable_rate, stable_rate, steps, n)
 
 
 def signed_history(stable_rate: float, unstable_rate: float, steps: int, n: int) -> Several:
+    """The gradient with its sign."""
     final, _ = compare_rates(stable_rate, unstable_rate, steps, n).parts
     _, rows = descent.run(unstable_rate, steps, [1.0] * n, [2.0] * n)
     return Several(
@@ -205,12 +219,14 @@ def signed_history(stable_rate: float, unstable_rate: float, steps: int, n: int)
 
 
 def one_step_more(stable_rate: float, unstable_rate: float, steps: int, n: int) -> Several:
+    """The final weight one update late."""
     final, _ = descent.run(stable_rate, steps + 1, [1.0] * n, [2.0] * n)
     _, rows = compare_rates(stable_rate, unstable_rate, steps, n).parts
     return Several((number(final), rows))
 
 
 def halved(stable_rate: float, unstable_rate: float, steps: int, n: int) -> Several:
+    """Half the mean of the squares as the objective."""
     half = Fraction(1, 2)
     ones, targets = [1.0] * n, [2.0] * n
     final, _ = descent.run(Fraction(stable_rate) * half, steps, ones, targets)
@@ -224,10 +240,11 @@ MISCONCEPTIONS = [
         "PREDICTED_CEILING",
         lambda: number(Fraction(1, 2), Fraction(1, 2**24)),
         (),
-        """You may have stopped at the rate that lands on the optimum in a single step. That is the
-        fastest stable rate, not the last one. Follow the error over one step: it is multiplied by a
-        number that starts at 1 for a tiny rate and falls as the rate grows. At your rate that number
-        has just reached zero. How far may it fall on the other side before the error stops shrinking?
+        """You may have stopped at the rate that lands on the optimum in a single step. That is
+        the fastest stable rate, not the last one. Follow the error over one step: it is
+        multiplied by a number that starts at 1 for a tiny rate and falls as the rate grows. At
+        your rate that number has just reached zero. How far may it fall on the other side before
+        the error stops shrinking?
         """,
     ),
     Misconception(
@@ -235,9 +252,10 @@ MISCONCEPTIONS = [
         "PREDICTED_CEILING",
         lambda: number(Fraction(2), Fraction(1, 2**22)),
         (),
-        """Your number is what comes out when the curvature of this loss is taken as 1. Differentiate
-        the square once more with pencil and paper, for a single example whose feature is 1, and look
-        at what the exponent leaves behind. Then ask what that does to the end of the stable rates.
+        """Your number is what comes out when the curvature of this loss is taken as 1.
+        Differentiate the square once more with pencil and paper, for a single example whose
+        feature is 1, and look at what the exponent leaves behind. Then ask what that does to the
+        end of the stable rates.
         """,
     ),
     Misconception(
@@ -245,10 +263,10 @@ MISCONCEPTIONS = [
         "PREDICTED_CEILING",
         lambda: number(math.inf),
         (),
-        """Features of size one feel safe, but no finite data makes every rate stable. Take the rate
-        100 and compute the first two steps by hand from weight 0. Where does the weight go, and is it
-        closer to 2 than before? Only features that are all zero, which give no gradient at all, leave
-        the rate without a limit.
+        """Features of size one feel safe, but no finite data makes every rate stable. Take the
+        rate 100 and compute the first two steps by hand from weight 0. Where does the weight go,
+        and is it closer to 2 than before? Only features that are all zero, which give no gradient
+        at all, leave the rate without a limit.
         """,
     ),
     Misconception(
@@ -256,10 +274,11 @@ MISCONCEPTIONS = [
         "curvature",
         lambda features: number(descent.mean_square(features)),
         ([1.0],),
-        """You found the part that depends on the data, and lost a constant on the way. The objective
-        here is the mean of the squares with no one-half in front. Differentiate (w*x - y)**2 with
-        respect to w once, then again, and keep every factor that the exponent produces. Some books put
-        a one-half before the loss exactly to make that factor vanish; this course does not.
+        """You found the part that depends on the data, and lost a constant on the way. The
+        objective here is the mean of the squares with no one-half in front. Differentiate (w*x -
+        y)**2 with respect to w once, then again, and keep every factor that the exponent
+        produces. Some books put a one-half before the loss exactly to make that factor vanish;
+        this course does not.
         """,
     ),
     Misconception(
@@ -267,9 +286,9 @@ MISCONCEPTIONS = [
         "curvature",
         lambda features: number(2 * sum_of_squares(features)),
         ([1.0, 1.0],),
-        """Your value grows when the same data is written down twice. Should the curvature of a mean do
-        that? Look at the loss once more: it averages over the examples. Every derivative of an average
-        is an average too. Try features [1] and [1, 1] and compare.
+        """Your value grows when the same data is written down twice. Should the curvature of a
+        mean do that? Look at the loss once more: it averages over the examples. Every derivative
+        of an average is an average too. Try features [1] and [1, 1] and compare.
         """,
     ),
     Misconception(
@@ -288,9 +307,9 @@ MISCONCEPTIONS = [
         lambda features: number(2 * mean_size(features)),
         ([2.0],),
         """Your answer grows in proportion to the features. Double every feature and work out one
-        example's loss again: the feature multiplies the weight inside a square. By what does the second
-        derivative grow then? The size of the features matters more than in proportion, which is why
-        preprocessing moves the stable rates so much.
+        example's loss again: the feature multiplies the weight inside a square. By what does the
+        second derivative grow then? The size of the features matters more than in proportion,
+        which is why preprocessing moves the stable rates so much.
         """,
     ),
     Misconception(
@@ -298,10 +317,11 @@ MISCONCEPTIONS = [
         "rate_ceiling",
         lambda features: reciprocal(descent.curvature(features)),
         ([1.0],),
-        """At your rate a single step lands exactly on the optimum. Nothing is unstable yet: a slightly
-        larger rate overshoots, but ends closer than it began. The limit is reached when the overshoot
-        is as large as the error it came from. Write the error after one step as a multiple of the error
-        before, and ask for which rates the size of that multiple stays below one, on both sides.
+        """At your rate a single step lands exactly on the optimum. Nothing is unstable yet: a
+        slightly larger rate overshoots, but ends closer than it began. The limit is reached when
+        the overshoot is as large as the error it came from. Write the error after one step as a
+        multiple of the error before, and ask for which rates the size of that multiple stays
+        below one, on both sides.
         """,
     ),
     Misconception(
@@ -309,9 +329,10 @@ MISCONCEPTIONS = [
         "rate_ceiling",
         lambda features: reciprocal(descent.mean_square(features) / 2),
         ([1.0],),
-        """Your ceiling is too high by a constant, whatever the data. The step from the curvature to the
-        ceiling looks right; the curvature behind it has lost a factor. Check `curvature` on one feature
-        that is 1, by differentiating the square twice, and remember that this objective has no one-half.
+        """Your ceiling is too high by a constant, whatever the data. The step from the curvature
+        to the ceiling looks right; the curvature behind it has lost a factor. Check `curvature`
+        on one feature that is 1, by differentiating the square twice, and remember that this
+        objective has no one-half.
         """,
     ),
     Misconception(
@@ -319,9 +340,9 @@ MISCONCEPTIONS = [
         "rate_ceiling",
         lambda features: reciprocal(sum_of_squares(features)),
         ([1.0, 1.0],),
-        """Your ceiling falls when the same examples are repeated. The objective is a mean, so a data set
-        written down twice has the same loss, the same gradient and the same stable rates. Look for a
-        sum where the average is due.
+        """Your ceiling falls when the same examples are repeated. The objective is a mean, so a
+        data set written down twice has the same loss, the same gradient and the same stable
+        rates. Look for a sum where the average is due.
         """,
     ),
     Misconception(
@@ -329,9 +350,9 @@ MISCONCEPTIONS = [
         "rate_ceiling",
         lambda features: reciprocal(mean_size(features)),
         ([2.0],),
-        """Your ceiling halves when the features double. Run the course's model on features [1] and then
-        on [2] with one rate, and watch the weight's error: the feature enters the gradient once through
-        the prediction and once more through the derivative. Count both.
+        """Your ceiling halves when the features double. Run the course's model on features [1]
+        and then on [2] with one rate, and watch the weight's error: the feature enters the
+        gradient once through the prediction and once more through the derivative. Count both.
         """,
     ),
     Misconception(
@@ -339,9 +360,9 @@ MISCONCEPTIONS = [
         "rate_ceiling",
         ceiling_by_plain_division,
         ([0.0],),
-        """For features that are all zero your function divides by zero and raises an exception. That is
-        a case of its own, and the answer is in the contract: the gradient is zero whatever the weight,
-        so no rate can make the run diverge. Ask for it before you divide.
+        """For features that are all zero your function divides by zero and raises an exception.
+        That is a case of its own, and the answer is in the contract: the gradient is zero
+        whatever the weight, so no rate can make the run diverge. Ask for it before you divide.
         """,
     ),
     Misconception(
@@ -349,10 +370,10 @@ MISCONCEPTIONS = [
         "rate_ceiling",
         lambda features: rate_ceiling(features) if any(features) else number(Fraction(0)),
         ([0.0],),
-        """For features that are all zero you allow no rate at all. Think of what a step does there:
-        the prediction is zero whatever the weight, so the loss is flat and its gradient is zero. A step
-        of any rate leaves the weight where it is. Is that stable or not? And what is then the largest
-        rate that stays stable?
+        """For features that are all zero you allow no rate at all. Think of what a step does
+        there: the prediction is zero whatever the weight, so the loss is flat and its gradient is
+        zero. A step of any rate leaves the weight where it is. Is that stable or not? And what is
+        then the largest rate that stays stable?
         """,
     ),
     Misconception(
@@ -360,8 +381,9 @@ MISCONCEPTIONS = [
         "growth_factor",
         lambda rate, features: number(abs(growth_of_error(rate, features))),
         (0.25, [1.0]),
-        """You return what happens to the distance from the optimum. The question is about the loss. How
-        does the loss depend on that distance? If the distance halves, what does the loss do?
+        """You return what happens to the distance from the optimum. The question is about the
+        loss. How does the loss depend on that distance? If the distance halves, what does the
+        loss do?
         """,
     ),
     Misconception(
@@ -369,9 +391,10 @@ MISCONCEPTIONS = [
         "growth_factor",
         lambda rate, features: number(growth_of_error(rate, features)),
         (0.25, [1.0]),
-        """You return the multiplier of the error, sign and all. A ratio of two losses can't be negative,
-        since a loss is a mean of squares. The sign tells that the weight jumps from one side of the
-        optimum to the other; the loss does not see it. How does the loss depend on the error?
+        """You return the multiplier of the error, sign and all. A ratio of two losses can't be
+        negative, since a loss is a mean of squares. The sign tells that the weight jumps from one
+        side of the optimum to the other; the loss does not see it. How does the loss depend on
+        the error?
         """,
     ),
     Misconception(
@@ -379,9 +402,9 @@ MISCONCEPTIONS = [
         "growth_factor",
         growth_at_half_curvature,
         (0.25, [1.0]),
-        """The form is right, and what multiplies the rate is too small by a constant. Write down the
-        gradient of the loss for one example whose feature is 1, and step once by hand from an error
-        of 1. Compare what is left with what your function uses.
+        """The form is right, and what multiplies the rate is too small by a constant. Write down
+        the gradient of the loss for one example whose feature is 1, and step once by hand from an
+        error of 1. Compare what is left with what your function uses.
         """,
     ),
     Misconception(
@@ -389,9 +412,9 @@ MISCONCEPTIONS = [
         "growth_factor",
         lambda rate, features: number((1 - 2 * rounded(rate)) ** 2),
         (0.25, [2.0]),
-        """Your answer is right when every feature is one, and does not look at the features otherwise.
-        The function is given them because the curvature depends on them. Which of the functions that you
-        wrote above already knows how?
+        """Your answer is right when every feature is one, and does not look at the features
+        otherwise. The function is given them because the curvature depends on them. Which of the
+        functions that you wrote above already knows how?
         """,
     ),
     Misconception(
@@ -399,9 +422,9 @@ MISCONCEPTIONS = [
         "compare_rates",
         swapped,
         (0.25, 1.25, 1, 1),
-        """The two runs are there, with their roles exchanged. The first value is where the stable rate
-        ends; the second is the history of the run that diverges. Compare the order of the arguments
-        with the order of what you return.
+        """The two runs are there, with their roles exchanged. The first value is where the stable
+        rate ends; the second is the history of the run that diverges. Compare the order of the
+        arguments with the order of what you return.
         """,
     ),
     Misconception(
@@ -411,9 +434,9 @@ MISCONCEPTIONS = [
             stable_rate, unstable_rate, steps, n, shift=1
         ),
         (0.25, 1.25, 1, 1),
-        """Your rows are recorded after the step. The first row should show where the run started: weight
-        0, with the loss and gradient there. A record taken before the update tells what the update was
-        computed from, which is what you need when a step goes wrong.
+        """Your rows are recorded after the step. The first row should show where the run started:
+        weight 0, with the loss and gradient there. A record taken before the update tells what
+        the update was computed from, which is what you need when a step goes wrong.
         """,
     ),
     Misconception(
@@ -421,9 +444,9 @@ MISCONCEPTIONS = [
         "compare_rates",
         signed_history,
         (0.25, 1.25, 1, 1),
-        """The last column holds the gradient with its sign. The contract asks for its size: rows are
-        compared on a log axis, where a negative number has no place. The weight column still shows on
-        which side of the optimum each step was.
+        """The last column holds the gradient with its sign. The contract asks for its size: rows
+        are compared on a log axis, where a negative number has no place. The weight column still
+        shows on which side of the optimum each step was.
         """,
     ),
     Misconception(
@@ -433,9 +456,10 @@ MISCONCEPTIONS = [
             stable_rate, unstable_rate, steps, n, gain=n
         ),
         (0.25, 1.25, 1, 2),
-        """Your runs depend on how many ones there are. The objective is a mean: three equal examples
-        have the loss and the gradient of one. Look for a sum in the loss that you differentiate. It
-        makes every gradient larger by the number of examples, and the stable rates smaller.
+        """Your runs depend on how many ones there are. The objective is a mean: three equal
+        examples have the loss and the gradient of one. Look for a sum in the loss that you
+        differentiate. It makes every gradient larger by the number of examples, and the stable
+        rates smaller.
         """,
     ),
     Misconception(
@@ -443,9 +467,10 @@ MISCONCEPTIONS = [
         "compare_rates",
         halved,
         (0.25, 1.25, 1, 1),
-        """Your run descends on half of the loss. In this course the objective is the mean of the squares
-        with nothing in front of it, so its gradient keeps the two that the exponent leaves behind. With
-        a one-half the same rate takes half the step, and a rate above the ceiling may look stable.
+        """Your run descends on half of the loss. In this course the objective is the mean of the
+        squares with nothing in front of it, so its gradient keeps the two that the exponent
+        leaves behind. With a one-half the same rate takes half the step, and a rate above the
+        ceiling may look stable.
         """,
     ),
     Misconception(
@@ -465,8 +490,8 @@ MISCONCEPTIONS = [
             stable_rate, unstable_rate, steps, n, target=1.0
         ),
         (0.25, 1.25, 1, 1),
-        """Your run converges to 1. Here every feature is one and every target is two, so the true weight
-        is two. Check the targets that you hand to the run.
+        """Your run converges to 1. Here every feature is one and every target is two, so the true
+        weight is two. Check the targets that you hand to the run.
         """,
     ),
 ]

@@ -48,7 +48,7 @@ def test_curvature_examples(student, examples):
 @pytest.mark.points(0.5, about="curvature", draws=15)
 @given(features=vectors())
 def test_curvature_follows_scale(student, features):
-    """features twice as large, in another order and with one sign turned, have 4 times the curvature"""
+    """features twice as large, reordered, one sign turned: four times the curvature"""
     value = finite_number(student.curvature(features))
     scaled = [2 * x for x in reversed(features)]
     scaled[0] = -scaled[0]
@@ -66,7 +66,7 @@ def test_ceiling_examples(student, examples):
 @pytest.mark.points(0.5, about="rate_ceiling", draws=15)
 @given(features=vectors(zeros=False))
 def test_ceiling_follows_scale(student, features):
-    """features twice as large, in another order, have a quarter of the ceiling"""
+    """features twice as large, reordered: a quarter of the ceiling"""
     value = finite_number(student.rate_ceiling(features))
     scaled = [2 * x for x in reversed(features)]
     bound = twice_each(len(features)) * abs(value) / 4
@@ -86,7 +86,7 @@ def test_growth_depends_on_rate_times_square(student, rate, features):
     """four times the rate does what features twice as large do"""
     value = finite_number(student.growth_factor(4 * rate, features))
     # The factor is m*m, and m = 1 - rate*curvature has an error of gamma*(1 + |1 - m|).
-    multiplier = Fraction(math.sqrt(max(value, 0)))
+    multiplier = Fraction(math.sqrt(max(value, Fraction(0))))
     error = twice_each(2 * len(features)) * (2 + multiplier)
     bound = 4 * error * (multiplier + error)
     expect(student.growth_factor(rate, [2 * x for x in features]), number(value, bound))
@@ -112,9 +112,9 @@ def test_comparison_rows_belong_together(student, stable, unstable, case):
 def rows_of(weights: list[Fraction]) -> Numbers:
     """The history that belongs to these weights, on features of one and targets of two.
 
-    A step adds at most 16 roundings to the weight, each worth 1 + 2*rate < 4 of what it acts on, and
-    earlier ones grow no faster than the weight itself, by less than a factor 3: so a program that
-    takes weight, loss and gradient from three closed forms is within the bounds, too.
+    A step adds at most 16 roundings to the weight, each worth 1 + 2*rate < 4 of what it acts on,
+    and earlier ones grow no faster than the weight itself, by less than a factor 3: so a program
+    that takes weight, loss and gradient from three closed forms is within the bounds, too.
     """
     rows = []
     for step, weight in enumerate(weights):

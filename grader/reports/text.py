@@ -24,7 +24,7 @@ def points(score: float | None) -> str:
 
 
 def plain(text: str) -> str:
-    """Text of a stranger's, safe on a terminal: control and direction characters are spelled out."""
+    """A stranger's text, safe on a terminal: control and direction characters spelled out."""
     return "".join(
         character
         if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
@@ -41,8 +41,10 @@ def one_line(text: str) -> str:
 def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
     """One exercise: its table of checks, then what is to be said about each that did not pass."""
     score = f"{points(report.score)} of {points(report.max_score)} points"
-    lines = [f"{report.name}: {score}" + ("" if report.status == "graded" else f" ({report.status})")]
-    lines += [f"  note: {line}" for note in report.notes for line in _wrapped(note, 8)]
+    lines = [
+        f"{report.name}: {score}" + ("" if report.status == "graded" else f" ({report.status})")
+    ]
+    lines += [f"  {line}" for note in report.notes for line in _wrapped(f"note: {note}", 2)]
     for check in report.checks:
         worth = "" if not check.points else f"{points(check.score)}/{points(check.points)}"
         lines.append(f"  {MARKS[check.outcome]:<8} {worth:>7}  {check.function}: {check.title}")
@@ -99,7 +101,7 @@ def student_text(report: Report, *, for_student: bool = True) -> str:
     """One submission, for its student (without what hidden checks expect) or its instructor."""
     total = f"{points(report.score)} of {points(report.max_score)} points"
     lines = [f"{one_line(report.student)}: {total}"]
-    lines += [f"note: {piece}" for note in report.notes for piece in _wrapped(note, 6)]
+    lines += [piece for note in report.notes for piece in _wrapped(f"note: {note}", 0)]
     parts = [exercise_text(exercise, for_student=for_student) for exercise in report.exercises]
     return "\n\n".join(["\n".join(lines), *parts]) + "\n"
 
@@ -130,7 +132,7 @@ def _shortened(text: str) -> str:
 def _remarks(report: Report) -> str:
     remarks: list[str] = []
     for exercise in report.exercises:
-        found = [] if exercise.status == "graded" else [exercise.status]
+        found: list[str] = [] if exercise.status == "graded" else [exercise.status]
         if all(check.outcome == "not_attempted" for check in exercise.checks) and not found:
             found = ["not attempted"]
         for check in exercise.checks:

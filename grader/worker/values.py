@@ -14,6 +14,7 @@ import numpy as np
 from grader import wire
 
 MAX_CUT = 2_000  # characters kept of a text or a message
+MAX_ANSWER_TEXT = 20_000  # characters kept of a text that is an answer, for the person who reads it
 MAX_NESTING = 6  # lists in lists; an answer that is due has two
 
 
@@ -41,7 +42,7 @@ def portable(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return float(value)
     if isinstance(value, str):
-        return cut(str(value))
+        return cut(str(value), MAX_ANSWER_TEXT)
     if isinstance(value, Fraction | decimal.Decimal):
         return _portable_ratio(value)
     if isinstance(value, list | tuple):
@@ -72,14 +73,14 @@ def _is_arraylike(value: Any) -> bool:
 
 def _portable_array(value: Any) -> Any:
     if hasattr(value, "shape"):
-        shape, dtype = tuple(int(length) for length in value.shape), str(value.dtype)
+        shape, kind = tuple(int(length) for length in value.shape), str(value.dtype)
         size = 1
         for length in shape:
             size *= length
         if size > wire.MAX_ITEMS or len(shape) > wire.MAX_DIMENSIONS:
             return wire.WireOpaque(f"an array of shape {shape}")
-        if dtype.startswith(("key<", "object", "complex")):
-            return wire.WireOpaque(f"an array of dtype {cut(dtype, 100)}")
+        if kind.startswith(("key<", "object", "complex")):
+            return wire.WireOpaque(f"an array of dtype {cut(kind, 100)}")
     elif len(value) > wire.MAX_ITEMS:
         return wire.WireOpaque(f"a {type(value).__name__} of {len(value)} items")
     plain = np.asarray(value)

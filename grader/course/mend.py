@@ -1,0 +1,53 @@
+"""The first step of `nbgrader autograde`: a page of ours gets back nbgrader's marks on its cells.
+
+Copying a cell copies its marks, some editors drop them all, and they can be edited. nbgrader gives
+up on some of that and believes the rest; here none of it changes what a page is worth.
+"""
+
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from grader.course.cells import has_check, released_cells
+
+
+class MendCells(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships no types
+    """Gives a page of ours the marks of its release; other notebooks stay as they are."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Renew marks, drop those that are strange or doubled (the last one counts), and add the
+        cells that are graded and were deleted."""
+        missing = released_cells(resources)
+        if not has_check(missing.values()):
+            return nb, resources
+        for cell in reversed(nb.cells):
+            if "nbgrader" in cell.metadata:
+                released = missing.pop(_grade_id(cell.metadata["nbgrader"]), None)
+                if released is None:
+                    self.log.warning("a cell has marks that are strange or doubled; dropped")
+                    del cell.metadata["nbgrader"]
+                else:
+                    cell.metadata["nbgrader"] = released.metadata["nbgrader"]
+        for grade_id, cell in missing.items():
+            if "points" in cell.metadata["nbgrader"]:
+                self.log.warning("the cell %s was missing; added at the end", grade_id)
+                nb.cells.append(_completed(cell, f"restored-{grade_id}", nb.nbformat_minor))
+        return nb, resources
+
+
+def _grade_id(marks: Any) -> str:
+    """Return the name that a cell's marks give it; nothing when there is no telling."""
+    grade_id = marks.get("grade_id") if isinstance(marks, dict) else None
+    return grade_id if isinstance(grade_id, str) else ""
+
+
+def _completed(cell: NotebookNode, cell_id: str, nbformat_minor: int) -> NotebookNode:
+    """Return a cell with all that a notebook's format asks for."""
+    if nbformat_minor >= 5:
+        cell.id = cell_id[:64]
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = [], None
+    return cell

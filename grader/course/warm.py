@@ -1,0 +1,78 @@
+"""Grade notebooks in one grading process, kept warm from one notebook to the next.
+
+nbgrader makes its preprocessors anew for each notebook, all in one process.
+"""
+
+import atexit
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from grader import catalogue
+from grader.batch import Process
+from grader.errors import GraderFault
+from grader.grading import checks_fingerprint
+from grader.model import ExerciseReport, Report
+from grader.sandbox import Limits
+from grader.service import Job, Setup
+
+
+class WarmProcess:
+    """A grading process, started when it is first needed, and anew after it failed.
+
+    formgrader's server may live for weeks: a process with outdated checks is replaced, too.
+    """
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._checks = ""
+
+    def grade(self, job: Job) -> Report:
+        """Return the report on one submission. GraderFault when the process ended instead."""
+        names, limits = catalogue.names(), Limits()
+        checks = checks_fingerprint(names, limits)
+        if checks != self._checks:
+            self.close()
+        if self._process is None:
+            self._process, self._checks = Process(Setup(names, limits)), checks
+        report = None
+        try:
+            report = self._process.grade(job)
+        finally:
+            # After an interrupt, the next answer would be the one to this job.
+            said = self.close() if report is None else ""
+        if report is None:
+            raise GraderFault(f"the grading process ended: {said}")
+        return report
+
+    def close(self) -> str:
+        """End the process; return the last thing it said."""
+        process, self._process = self._process, None
+        return "" if process is None else process.close()
+
+
+_WARM = WarmProcess()
+atexit.register(_WARM.close)
+
+
+def grade_notebook(
+    notebook: NotebookNode, exercise: str, student: str, folder: Path
+) -> ExerciseReport:
+    """Return the report on a notebook as `exercise`, with the modules beside it in `folder`.
+
+    It goes the way of `grader grade`. Raises UsageError when there is no such exercise, and
+    GraderFault when the grading process ended.
+    """
+    catalogue.exercise(exercise)
+    with tempfile.TemporaryDirectory(prefix="grader-") as temporary:
+        submission = Path(temporary)
+        for module in folder.glob("*.py"):
+            # A script of the exercise would compete with the notebook, which is what was assigned.
+            if module.stem != exercise and module.is_file() and not module.is_symlink():
+                shutil.copyfile(module, submission / module.name)
+        (submission / f"{exercise}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+        report = _WARM.grade(Job(student, temporary))
+    return next(item for item in report.exercises if item.name == exercise)

@@ -1,0 +1,272 @@
+"""`grader grade` and `grader report` on the sample class, as an instructor runs them."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+from tests.sample_class import CLASS, ROOT, expected, reports_in, run_grader
+
+from grader import batch, results
+from grader.model import Report
+from grader.sandbox import Limits
+from grader.service import Job, Setup
+
+PROBE = "def curvature(features):\n    return 2 * (features**2).mean()\n"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The class graded once, by two workers: the finished process and its folder."""
+    out = tmp_path_factory.mktemp("graded")
+    return run_grader("grade", CLASS, "--out", out, "--workers", 2), out
+
+
+def test_the_sample_class_gets_its_expected_reports(graded):
+    finished, out = graded
+    assert finished.returncode == 0, finished.stderr
+    assert reports_in(out) == expected(), "look at the change, then: python tests/sample_class.py"
+
+
+def test_the_table_names_every_student_with_score_and_misconception(graded):
+    table = graded[0].stdout
+    for student, report in expected().items():
+        line = next(line for line in table.splitlines() if line.startswith(student))
+        assert f"{report['score']:g}/{report['max_score']:g}" in line
+    assert "forgot_factor_two" in table
+
+
+def test_the_summary_has_a_row_a_student(graded):
+    rows = list(csv.DictReader(io.StringIO((graded[1] / "summary.csv").read_text())))
+    assert list(rows[0]) == ["student", "score", "max_score", "ones_bound"]
+    found = {row["student"]: float(row["score"]) for row in rows}
+    assert found == {student: report["score"] for student, report in expected().items()}
+
+
+def test_results_are_strict_json_sorted_by_student(graded):
+    def refuse(text: str) -> None:
+        raise AssertionError(f"{text} is no strict JSON")
+
+    lines = (graded[1] / "results.jsonl").read_text().splitlines()
+    reports = [json.loads(line, parse_constant=refuse) for line in lines]
+    students = [report["student"] for report in reports]
+    assert students == sorted(students)
+    for report in reports:
+        assert report["schema"] == 1
+        assert set(report["versions"]) == {"grader", "python", "jax", "numpy", "hypothesis"}
+
+
+def test_one_worker_another_order_and_a_named_exercise_change_nothing(tmp_path):
+    shuffled = tmp_path / "class"
+    shuffled.mkdir()
+    names = {path.name: path for path in CLASS.iterdir()}
+    for name in sorted(names, reverse=True):
+        copy = shutil.copytree if names[name].is_dir() else shutil.copy
+        copy(names[name], shuffled / name)
+    out = tmp_path / "out"
+    finished = run_grader("grade", shuffled, "--out", out, "--exercise", "ones_bound")
+    assert finished.returncode == 0, finished.stderr
+    assert reports_in(out) == expected()
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A Python that has the wheel installed, beside the dependencies of this one."""
+    folder = tmp_path_factory.mktemp("installed")
+    wheel = next(iter(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if name.startswith(("grader/keys", "grader/exact"))]
+    venv.create(folder / "venv", with_pip=False, symlinks=True)
+    python = folder / "venv" / "bin" / "python"
+    asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+    zipfile.ZipFile(wheel).extractall(site)
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python, site
+
+
+def test_an_installed_wheel_runs_public_checks_only(installed, tmp_path):
+    python, site = installed
+    assert not (site / "grader" / "keys").exists()
+    page = tmp_path / "ones_bound.py"
+    page.write_text(PROBE)
+    finished = run_grader("grade", page, "--out", tmp_path / "out", python=python)
+    assert "only public checks run" in finished.stderr
+    (report,) = reports_in(tmp_path / "out").values()
+    assert {check["visibility"] for check in report["exercises"][0]["checks"]} == {"public"}
+
+
+def test_an_installed_wheel_names_misconceptions_by_what_ships(installed, tmp_path):
+    page = tmp_path / "ones_bound.py"
+    page.write_text(PROBE.replace("2 * ", ""))
+    finished = run_grader("check", page, python=installed[0])
+    assert finished.returncode == 1
+    assert "forgot_factor_two" in finished.stdout
+
+
+def test_an_installed_wheel_with_keys_gives_the_same_reports(installed, tmp_path):
+    python, site = installed
+    for room in ("keys", "exact"):
+        shutil.copytree(ROOT / "grader" / room, site / "grader" / room)
+    try:
+        out = tmp_path / "out"
+        finished = run_grader("grade", CLASS, "--out", out, "--workers", 2, python=python)
+    finally:
+        for room in ("keys", "exact"):
+            shutil.rmtree(site / "grader" / room)
+    assert finished.returncode == 0, finished.stderr
+    assert reports_in(out) == expected()
+
+
+def raw_reports(out: Path) -> dict[str, dict]:
+    lines = (out / "results.jsonl").read_bytes().splitlines()
+    return {report["student"]: report for report in map(msgspec.json.decode, lines)}
+
+
+def test_a_second_run_grades_only_what_changed(tmp_path):
+    class_folder, out = tmp_path / "class", tmp_path / "out"
+    for student in ("one", "two"):
+        (class_folder / student).mkdir(parents=True)
+        (class_folder / student / "ones_bound.py").write_text(PROBE)
+    run_grader("grade", class_folder, "--out", out)
+    first = raw_reports(out)
+    marked = [msgspec.json.encode(report | {"seconds": 999.0}) for report in first.values()]
+    (out / "results.jsonl").write_bytes(b"".join(line + b"\n" for line in marked))
+    (class_folder / "two" / "ones_bound.py").write_text(PROBE + "\nPREDICTED_CEILING = 1\n")
+    run_grader("grade", class_folder, "--out", out)
+    second = raw_reports(out)
+    assert second["one"]["seconds"] == 999.0  # taken over from the first run
+    assert second["two"]["seconds"] != 999.0
+    assert second["two"]["score"] == first["two"]["score"] + 1
+    run_grader("grade", class_folder, "--out", out, "--force")
+    assert raw_reports(out)["one"]["seconds"] != 999.0
+
+
+def test_a_line_that_a_crash_left_unfinished_is_not_trusted(tmp_path, graded):
+    lines = (graded[1] / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "results.partial.jsonl").write_bytes(lines[0] + lines[1][:-40])
+    files = results.ResultFiles(tmp_path)
+    assert [report.student for report in files.trusted()] == [sorted(expected())[0]]
+    files.append(msgspec.json.decode(lines[2], type=Report))
+    assert [report.student for report in files.trusted()] == [
+        sorted(expected())[0],
+        sorted(expected())[2],
+    ]
+
+
+def test_a_grading_process_that_dies_costs_no_marks_and_stops_no_one(tmp_path, monkeypatch):
+    for student in ("first", "second"):
+        (tmp_path / "class" / student).mkdir(parents=True)
+        (tmp_path / "class" / student / "ones_bound.py").write_text(PROBE)
+    grade = batch.Process.grade
+
+    def dying(self: batch.Process, job: Job) -> Report | None:
+        if job.student == "first":
+            self._process.kill()
+        return grade(self, job)
+
+    monkeypatch.setattr(batch.Process, "grade", dying)
+    jobs = batch.find_students(tmp_path / "class")
+    files = results.ResultFiles(tmp_path / "out")
+    first, second = batch.grade_class(
+        jobs, Setup(["ones_bound"], Limits()), files, 1, lambda report: None
+    )
+    assert first.score is None
+    assert first.exercises[0].status == "not_graded"
+    assert {check.outcome for check in first.exercises[0].checks} == {"not_determined"}
+    assert second.score is not None
+    assert second.score > 0
+
+
+def test_a_score_that_is_not_determined_is_blank_in_the_summary_and_a_dash_in_the_table(graded):
+    from grader.reports import table, text
+
+    report = results.read_results(graded[1])[0]
+    exercises = [msgspec.structs.replace(report.exercises[0], score=None, status="not_graded")]
+    report = msgspec.structs.replace(report, score=None, exercises=exercises)
+    assert table.summary_csv([report]).splitlines()[1] == f"{report.student},,10,"
+    assert "-/10" in text.class_table([report])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no/such/place"], "there is no file or folder 'no/such/place'"),
+        ([CLASS, "--exercise", "two_bounds"], "there is no exercise 'two_bounds'; there are: "),
+        ([ROOT / "LICENSE"], "there is no file or folder"),
+    ],
+)
+def test_a_wrong_call_is_told_in_one_line_and_exits_2(arguments, message, tmp_path):
+    if arguments[0] == ROOT / "LICENSE":
+        arguments = [tmp_path / "empty"]
+    finished = run_grader("grade", *arguments, "--out", tmp_path / "out")
+    assert finished.returncode == 2
+    assert message in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+def test_an_empty_class_and_doubled_students_are_usage_errors(tmp_path):
+    (tmp_path / "class").mkdir()
+    finished = run_grader("grade", tmp_path / "class", "--out", tmp_path / "out")
+    assert finished.returncode == 2
+    assert "holds no submission" in finished.stderr
+    (tmp_path / "class" / "one.py").write_text(PROBE)
+    (tmp_path / "class" / "one").mkdir()
+    finished = run_grader("grade", tmp_path / "class", "--out", tmp_path / "out")
+    assert finished.returncode == 2
+    assert "would both be the student 'one'" in finished.stderr
+
+
+def test_students_with_odd_names_are_graded_and_written_safely(tmp_path):
+    names = ["=1+1", "line\nfeed", "\u202egnp.exe", "spaced name", "naïve-姓"]
+    for name in names:
+        (tmp_path / "class" / name).mkdir(parents=True)
+    (tmp_path / "class" / "=1+1" / "ones_bound.py").write_text(PROBE)
+    finished = subprocess.run(
+        [sys.executable, "-P", "-m", "grader", "grade", "class", "--out", "out"],
+        cwd=tmp_path,
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert len(finished.stdout.split(b"\n\n")[0].splitlines()) == 1 + len(names)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "summary.csv").read_text("utf-8"))))
+    students = {row["student"] for row in rows}
+    assert students == {"'=1+1", "line\\nfeed", "\\u202egnp.exe", "spaced name", "naïve-姓"}
+    assert set(raw_reports(tmp_path / "out")) == set(names)
+
+
+def test_a_students_text_hides_what_hidden_checks_expect(graded):
+    student = run_grader("report", graded[1], "--to", "text", "--for", "student").stdout
+    instructor = run_grader("report", graded[1], "--to", "text").stdout
+    hidden = "curvature is the second derivative of the loss, for any features\n    input:"
+    shown = student[student.rindex(hidden) :].split("\n\n")[0]
+    assert "got:" in shown
+    assert "due:" not in shown
+    assert "due:" in instructor[instructor.rindex(hidden) :].split("\n\n")[0]
+
+
+def test_reports_go_to_files_where_asked(graded, tmp_path):
+    for kind, name in (("csv", "summary.csv"), ("text", "report.txt")):
+        finished = run_grader("report", graded[1], "--to", kind, "--out", tmp_path)
+        assert finished.returncode == 0
+        assert (tmp_path / name).stat().st_size > 100
+    assert run_grader("report", tmp_path, "--to", "text").returncode == 2
+
+
+def test_doctor_tells_what_this_machine_offers():
+    finished = run_grader("doctor")
+    assert finished.returncode == 0
+    for word in ("versions:", "exercises: ones_bound", "keys: all here", "isolation:", "speed:"):
+        assert word in finished.stdout
