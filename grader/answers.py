@@ -8,6 +8,8 @@ from grader.model import Answer, Array, Missing, Opaque, Raised, Returned, Value
 
 _FORMATS = {"bool": "?", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
 MAX_KINDS = 20
+MAX_MESSAGE = 4_000  # characters kept of an exception's name and of its message
+MAX_LINE = 10**7
 
 
 def answer_from(reply: Any) -> Answer:
@@ -20,8 +22,15 @@ def answer_from(reply: Any) -> Answer:
         case ("missing",):
             return Missing()
         case ("raised", str(name), list(kinds), str(message), int() | None as line):
-            return Raised(name, tuple(str(kind) for kind in kinds[:MAX_KINDS]), message, line)
+            names = tuple(_text(kind) for kind in kinds[:MAX_KINDS] if isinstance(kind, str))
+            known_line = line if line is not None and 0 < line < MAX_LINE else None
+            return Raised(_text(name), names, _text(message), known_line)
     raise ValueError("an unknown reply")
+
+
+def _text(text: str) -> str:
+    """A text that can be written to any file: bounded, and without halves of characters."""
+    return text[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _value(value: Any) -> Value:
@@ -31,10 +40,12 @@ def _value(value: Any) -> Value:
         kind = "int" if value.dtype.endswith("int64") else value.dtype
         return Array(kind, value.shape, items)
     if isinstance(value, wire.WireOpaque):
-        return Opaque(value.description)
+        return Opaque(_text(value.description))
+    if isinstance(value, str):
+        return _text(value)
     if isinstance(value, tuple | list):
         return tuple(_value(item) for item in value)
     if isinstance(value, dict):
-        return {name: _value(item) for name, item in value.items()}
+        return {_text(name): _value(item) for name, item in value.items()}
     plain: Value = value
     return plain

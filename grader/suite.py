@@ -273,9 +273,7 @@ class _Engine:
         return module
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        text = (
-            "points(points, about, draws=40, manual=None): what a check is worth, and whose function it is about"
-        )
+        text = "points(points, about, draws=40, manual=None): a check's worth, and whose function it is about"
         config.addinivalue_line("markers", text)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

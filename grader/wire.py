@@ -8,8 +8,9 @@ depth, the number of items, each dtype and each size are checked before anything
 This module imports nothing of the grader, since it is loaded beside the student's code too.
 """
 
+import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ MAX_REQUEST = 64 << 20  # bytes of one frame to a worker: a whole submission's s
 MAX_DEPTH = 12  # values inside values
 MAX_ITEMS = 20_000  # values, and numbers in arrays, of one frame from a worker
 MAX_TEXT = 1 << 16  # characters of one text in a frame from a worker
+MAX_CHARACTER = 4  # bytes of one character in UTF-8
 MAX_INTEGER = 512  # bytes of one integer
 MAX_DIMENSIONS = 8
 
@@ -37,6 +39,11 @@ class WireArray(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
     data: bytes
+
+
+def extent(shape: Sequence[int]) -> int:
+    """How much work an array of this shape is: an empty one may have a million empty rows."""
+    return math.prod(max(length, 1) for length in shape)
 
 
 class WireOpaque(NamedTuple):
@@ -91,6 +98,8 @@ def _write(out: bytearray, value: Any) -> None:
         out += b"M"
         out += _LENGTH.pack(len(value))
         for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"no tag for a key of type {type(key).__name__}")
             _write_bytes(out, _utf8(key))
             _write(out, item)
     else:
@@ -144,23 +153,25 @@ class _Reader:
         self.position = end
         return data
 
-    def count(self, number: int) -> int:
+    def count(self, number: int) -> None:
         self.items += number
         if self.items > MAX_ITEMS and not self.trusted:
             raise WireError(f"more than {MAX_ITEMS} items in one frame")
-        return number
 
     def length(self) -> int:
         return int(_LENGTH.unpack(self.take(4))[0])
 
     def text(self) -> str:
         size = self.length()
-        if size > 4 * MAX_TEXT and not self.trusted:
+        if size > MAX_CHARACTER * MAX_TEXT and not self.trusted:
             raise WireError(f"a text of {size} bytes")
         try:
-            return self.take(size).decode("utf-8", "surrogatepass")
+            text = self.take(size).decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
             raise WireError("a text that is not UTF-8") from error
+        if len(text) > MAX_TEXT and not self.trusted:
+            raise WireError(f"a text of {len(text)} characters")
+        return text
 
     def integer(self) -> int:
         size = self.length()
@@ -182,10 +193,8 @@ class _Reader:
         if dimensions > MAX_DIMENSIONS:
             raise WireError(f"an array of {dimensions} dimensions")
         shape = tuple(struct.unpack("<Q", self.take(8))[0] for _ in range(dimensions))
-        size = 1
-        for length in shape:
-            size *= length
-        self.count(size)
+        size = math.prod(shape)
+        self.count(extent(shape))
         data_size = self.length()
         if data_size != size * ITEM_SIZES[dtype]:
             raise WireError("an array whose bytes don't fit its shape")

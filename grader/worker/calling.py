@@ -7,7 +7,7 @@ none of them is an exception here.
 import builtins
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,29 +19,39 @@ Reply = tuple[Any, ...]
 """("returned", value, changed_argument), ("raised", type, kinds, message, line) or ("missing",)."""
 
 BUILT_IN_EXCEPTIONS = {
-    thing: name
-    for name, thing in vars(builtins).items()
+    thing: thing.__name__
+    for thing in vars(builtins).values()
     if isinstance(thing, type) and issubclass(thing, BaseException)
 }
+MAX_KINDS = 20
+MAX_FRAMES = 2_000  # of a traceback; the recursion limit is half of it
 
 # Switches that a submission may have set and that would break right answers, with their defaults.
+# `jax_transfer_guard` sets the three below it, so it comes first.
 _JAX_SWITCHES: dict[str, Any] = {
     "jax_debug_nans": False,
     "jax_debug_infs": False,
     "jax_transfer_guard": None,
+    "jax_transfer_guard_host_to_device": None,
+    "jax_transfer_guard_device_to_device": None,
+    "jax_transfer_guard_device_to_host": None,
 }
 
 
 def reset_switches() -> None:
     """Undo what would turn a right answer into an exception; x64 stays as the student set it."""
-    import jax
-
-    for name, value in _JAX_SWITCHES.items():
-        if getattr(jax.config, name, value) != value:
-            jax.config.update(name, value)
+    _set_jax_switches(_JAX_SWITCHES)
     np.seterr(all="warn")
     warnings.resetwarnings()
     warnings.simplefilter("ignore")
+
+
+def _set_jax_switches(values: dict[str, Any]) -> None:
+    import jax
+
+    for name, value in values.items():
+        if getattr(jax.config, name) != value:
+            jax.config.update(name, value)  # type: ignore[no-untyped-call]  # JAX's, untyped
 
 
 @contextlib.contextmanager
@@ -54,23 +64,43 @@ def switches_kept() -> Iterator[None]:
         try:
             yield
         finally:
-            for name, value in kept.items():
-                if getattr(jax.config, name) != value:
-                    jax.config.update(name, value)
+            _set_jax_switches(kept)
 
 
-def argument(value: Any) -> Any:
-    """One argument as the contract states it: a list becomes a float32 (or bool) JAX array, a dict
-    a dict of arguments, and anything else stays the plain Python value it is."""
-    import jax.numpy as jnp
+class _Argument:
+    """One argument as the contract states it, and whether it is still what it was.
 
-    if isinstance(value, list):
-        flat = value[0] if value and isinstance(value[0], list) else value
-        kind = np.bool_ if flat and isinstance(flat[0], bool) else np.float32
-        return jnp.asarray(np.asarray(value, dtype=kind))
-    if isinstance(value, dict):
-        return {name: argument(item) for name, item in value.items()}
-    return value
+    A list becomes a float32 (or bool) JAX array, a dict a dict of arguments, and anything else
+    stays the plain Python value it is.
+    """
+
+    def __init__(self, value: Any) -> None:
+        import jax.numpy as jnp
+
+        self.given = value
+        self._data: bytes | None = None
+        self._entries: dict[str, _Argument] | None = None
+        if isinstance(value, list):
+            flat = value[0] if value and isinstance(value[0], list) else value
+            kind = np.bool_ if flat and isinstance(flat[0], bool) else np.float32
+            original = np.asarray(value, dtype=kind)
+            self._data = original.tobytes()
+            self.given = jnp.asarray(original)
+        elif isinstance(value, dict):
+            self._entries = {name: _Argument(item) for name, item in value.items()}
+            self.given = {name: entry.given for name, entry in self._entries.items()}
+
+    def changed(self) -> bool:
+        """Whether a call changed it: an entry of a dict, or (by force) the bytes of an array."""
+        if self._data is not None:
+            deleted = bool(self.given.is_deleted())
+            return deleted or np.asarray(self.given).tobytes() != self._data
+        if self._entries is not None:
+            return self.given.keys() != self._entries.keys() or any(
+                self.given[name] is not entry.given or entry.changed()
+                for name, entry in self._entries.items()
+            )
+        return False
 
 
 def call(namespace: dict[str, Any], name: str, arguments: list[Any] | None) -> Reply:
@@ -81,41 +111,39 @@ def call(namespace: dict[str, Any], name: str, arguments: list[Any] | None) -> R
         reset_switches()
         if arguments is None:
             return ("returned", portable(namespace[name]), False)
-        given = [argument(value) for value in arguments]
-        before = [dict(value) if isinstance(value, dict) else None for value in given]
-        result = namespace[name](*given)
+        given = [_Argument(value) for value in arguments]
+        result = namespace[name](*(argument.given for argument in given))
         reset_switches()
-        changed = any(
-            kept is not None and not _same_entries(kept, value)
-            for kept, value in zip(before, given, strict=True)
-        )
+        changed = any(argument.changed() for argument in given)
         return ("returned", portable(result), changed)
     except BaseException as error:
-        return raised(error, namespace.get("__file__"))
+        return raised(error, (namespace.get("__file__"),))
 
 
-def _same_entries(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    return before.keys() == after.keys() and all(after[name] is before[name] for name in before)
+def raised(error: BaseException, filenames: Collection[Any]) -> Reply:
+    """An exception as a reply: its class, its built-in bases, its message cut, the student's line.
 
-
-def raised(error: BaseException, filename: str | None) -> Reply:
-    """An exception as a reply: its class, its built-in bases, its message cut, the student's line."""
-    kinds = [BUILT_IN_EXCEPTIONS[kind] for kind in type(error).__mro__ if kind in BUILT_IN_EXCEPTIONS]
+    The line is the last one of `filenames` that the traceback passed through.
+    """
     try:
-        message = str(error)
+        kinds = [known for kind in type(error).__mro__ if (known := BUILT_IN_EXCEPTIONS.get(kind))]
+        name, line = cut(type(error).__name__, 200), _line(error, filenames)
+    except BaseException:  # a class may say anything of itself
+        kinds, name, line = [], "an exception without a name", None
+    try:
+        message = cut(str(error))
     except BaseException:
         message = "(its message could not be read)"
-    return ("raised", cut(type(error).__name__, 200), kinds, cut(message), _line(error, filename))
+    return ("raised", name, kinds[:MAX_KINDS], message, line)
 
 
-def _line(error: BaseException, filename: str | None) -> int | None:
-    """The last line of the student's own file that the traceback passed through."""
+def _line(error: BaseException, filenames: Collection[Any]) -> int | None:
     line = None
     traceback = error.__traceback__
-    for _ in range(1_000):
+    for _ in range(MAX_FRAMES):
         if traceback is None:
             break
-        if traceback.tb_frame.f_code.co_filename == filename:
+        if traceback.tb_frame.f_code.co_filename in filenames:
             line = traceback.tb_lineno
         traceback = traceback.tb_next
     return line

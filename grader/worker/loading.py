@@ -4,6 +4,8 @@ A unit is a cell of a notebook or percent script, or a top-level statement of a 
 that fails costs what it would have defined, and nothing else.
 """
 
+import __future__
+
 import ast
 import asyncio
 import importlib.abc
@@ -14,12 +16,13 @@ import linecache
 import sys
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from grader.worker.calling import Reply, raised
 from grader.worker.values import cut
 
 MODULE = "submission"
+MAX_UNITS = 2_000  # of a plain script; longer ones have several statements in one
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -56,18 +59,36 @@ def stand_in() -> types.ModuleType:
     return module
 
 
+class Shell:
+    """What `get_ipython()` gives: whatever is asked of it (a magic, a shell line) does nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_, **__: None
+
+
+class Unit(NamedTuple):
+    """Code to run as one, and the name that its lines go by."""
+
+    code: types.CodeType
+    filename: str
+
+
 class Submission:
     """The module under way, and the units that are left to run."""
 
     def __init__(self, filename: str, modules: dict[str, str], helpers: dict[str, str]) -> None:
         self.filename = filename
-        module = types.ModuleType(MODULE)
-        module.__file__ = filename
-        self.namespace = module.__dict__
-        self.namespace["display"] = lambda *things: print(*map(repr, things))
-        self.namespace["get_ipython"] = lambda: None
-        self.units: list[types.CodeType | None] = []
-        sys.modules[MODULE] = module
+        self.module = types.ModuleType(MODULE)
+        self.module.__file__ = filename
+        self.namespace = self.module.__dict__
+        shell = Shell()
+        self.namespace["display"] = lambda *things, **_: print(*map(repr, things))
+        self.namespace["get_ipython"] = lambda: shell
+        self.units: list[Unit | None] = []
+        self._flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        sys.modules[MODULE] = self.module
         sys.modules["grader"] = stand_in()
         sys.meta_path.insert(0, SourceFinder(modules))
         sys.meta_path.append(SourceFinder(helpers))
@@ -79,49 +100,90 @@ class Submission:
         ("syntax", cell, line, column, message).
         """
         replies: list[Reply] = []
-        for number, (source, first_line) in enumerate(cells):
+        filenames = self._filenames(cells)
+        for number, ((source, first_line), filename) in enumerate(
+            zip(cells, filenames, strict=True)
+        ):
             try:
-                tree = ast.parse(source, self.filename)
+                tree = ast.parse(source, filename)
                 ast.increment_lineno(tree, first_line - 1)
-                groups = [[node] for node in tree.body] if split else [tree.body]
-                codes = [self._compiled(group) for group in groups]
+                codes = self._compiled(tree, filename, split)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 replies.append(_syntax_reply(error, number, first_line))
                 self.units.append(None)
                 continue
-            for group, code in zip(groups, codes, strict=True):
-                replies.append(("unit", number, group[0].lineno if group else first_line))
-                self.units.append(code)
-        self._remember(cells)
+            for line, code in codes:
+                replies.append(("unit", number, line or first_line))
+                self.units.append(Unit(code, filename))
         return replies
 
-    def _compiled(self, statements: list[ast.stmt]) -> types.CodeType:
-        tree = ast.Module(body=statements, type_ignores=[])
-        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        code: types.CodeType = compile(tree, self.filename, "exec", flags, dont_inherit=True)
+    def _compiled(
+        self, tree: ast.Module, filename: str, split: bool
+    ) -> list[tuple[int, types.CodeType]]:
+        """Each unit's first line and code. What a cell takes from the future holds from there on."""
+        whole = self._code(tree, filename)  # finds what is wrong only as a whole
+        self._flags |= _future_flags(tree)
+        if not split:
+            return [(tree.body[0].lineno if tree.body else 0, whole)]
+        size = -(-len(tree.body) // MAX_UNITS) or 1
+        groups = [tree.body[start : start + size] for start in range(0, len(tree.body), size)]
+        return [
+            (group[0].lineno, self._code(ast.Module(group, type_ignores=[]), filename))
+            for group in groups
+        ]
+
+    def _code(self, tree: ast.Module, filename: str) -> types.CodeType:
+        code: types.CodeType = compile(tree, filename, "exec", self._flags, dont_inherit=True)
         return code
 
-    def _remember(self, cells: list[tuple[str, int]]) -> None:
-        lines: list[str] = []
-        for source, first_line in cells:
-            lines += ["\n"] * (first_line - 1 - len(lines))
-            lines += [line + "\n" for line in source.split("\n")]
-        remember_lines(self.filename, "".join(lines))
+    def _filenames(self, cells: list[tuple[str, int]]) -> list[str]:
+        """A name for each cell's lines: the file's, or where lines begin anew in each cell (in a
+        notebook), one of its own."""
+        first_lines = [line for _, line in cells]
+        if len(set(first_lines)) == len(cells):
+            remember_lines(self.filename, _as_one(cells))
+            return [self.filename] * len(cells)
+        filenames = [f"{self.filename}, cell {number + 1}" for number in range(len(cells))]
+        for filename, (source, _) in zip(filenames, cells, strict=True):
+            remember_lines(filename, source)
+        return filenames
+
+    @property
+    def filenames(self) -> set[str]:
+        """The names that lines of the student's own file go by."""
+        return {unit.filename for unit in self.units if unit is not None}
 
     def run(self, number: int) -> Reply:
         """Run one unit: ("ran",) or ("raised", type, kinds, message, line)."""
-        code = self.units[number]
-        if code is None:
+        unit = self.units[number]
+        if unit is None:
             return ("ran",)
         try:
-            if code.co_flags & inspect.CO_COROUTINE:
-                function = types.FunctionType(code, self.namespace)
+            if unit.code.co_flags & inspect.CO_COROUTINE:
+                function = types.FunctionType(unit.code, self.namespace)
                 asyncio.run(function())
             else:
-                exec(code, self.namespace)
+                exec(unit.code, self.namespace)
         except BaseException as error:
-            return raised(error, self.filename)
+            return raised(error, (unit.filename,))
         return ("ran",)
+
+
+def _future_flags(tree: ast.Module) -> int:
+    flags = 0
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for alias in node.names:
+                flags |= getattr(__future__, alias.name).compiler_flag
+    return flags
+
+
+def _as_one(cells: list[tuple[str, int]]) -> str:
+    lines: list[str] = []
+    for source, first_line in cells:
+        lines += [""] * (first_line - 1 - len(lines))
+        lines += source.split("\n")
+    return "\n".join(lines)
 
 
 def _syntax_reply(error: BaseException, cell: int, first_line: int) -> Reply:

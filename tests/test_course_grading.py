@@ -1,0 +1,170 @@
+"""What a check cell is given, and what must never become a score."""
+
+import html
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from grader.course import execute, warm
+from grader.course.cells import checked_exercise
+from grader.course.execute import GraderExecute
+from grader.course.outputs import check_outputs
+from grader.errors import GraderFault, UsageError
+from grader.model import CheckReport, ExerciseReport
+from grader.service import Job
+
+CHECK = 'from grader import check\n\ncheck("ones_bound")'
+RESOURCES = {
+    "nbgrader": {"student": "ada", "assignment": "ones_bound", "notebook": "ones_bound"},
+    "metadata": {"path": "."},
+}
+
+
+def report(score, max_score=10.0, output=""):
+    """A report on ones_bound with one check."""
+    outcome = "not_determined" if score is None else "passed"
+    check = CheckReport("c", "a <b>title</b>", "f", "public", max_score, score, outcome)
+    note = ["the grader's own fault: a bug"] if score is None else []
+    return ExerciseReport(
+        "ones_bound", "f.ipynb", score, max_score, "graded", note, output, [check]
+    )
+
+
+def notebook(*sources, points=10):
+    """A notebook of test cells with these sources."""
+    cells = []
+    for number, source in enumerate(sources):
+        cell = nbformat.v4.new_code_cell(source, id=f"t{number}")
+        cell.metadata = nbformat.from_dict(
+            {"nbgrader": {"grade": True, "grade_id": f"t{number}", "points": points}}
+        )
+        cells.append(cell)
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+@pytest.fixture
+def graded(monkeypatch):
+    """Sets the report that every notebook gets."""
+
+    def to(found):
+        monkeypatch.setattr(execute, "grade_notebook", lambda *_: found)
+
+    return to
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (CHECK, "ones_bound"),
+        ("# This cell was missing.\n\n" + CHECK, "ones_bound"),
+        (CHECK + "\nassert secret()", None),
+        ('check("ones_bound")', None),
+        ('from elsewhere import check\ncheck("ones_bound")', None),
+        ('from grader import check\nprint("ones_bound")', None),
+        ("from grader import check\ncheck(name)", None),
+        ("%%time\n" + CHECK, None),
+        ("", None),
+    ],
+)
+def test_a_check_cell_is_the_import_and_the_call_alone(source, name):
+    assert checked_exercise(source) == name
+
+
+@pytest.mark.parametrize(
+    ("score", "text"), [(7, "7.0"), (0.0, "0.0"), (0.1 + 0.2, repr(0.1 + 0.2))]
+)
+def test_the_points_are_a_plain_float(graded, score, text):
+    graded(report(score))
+    done, _ = GraderExecute().preprocess(notebook(CHECK), RESOURCES)
+    assert done.cells[0].outputs[-1].data == {"text/plain": text}
+    nbformat.validate(done)
+
+
+def test_what_is_not_determined_is_no_score(graded):
+    graded(report(None))
+    with pytest.raises(GraderFault, match="gets no score: the grader's own fault: a bug"):
+        GraderExecute().preprocess(notebook(CHECK), RESOURCES)
+
+
+def test_checks_and_check_cell_must_be_worth_the_same(graded):
+    graded(report(4.0, max_score=4.0))
+    with pytest.raises(GraderFault, match="worth 4 points, its check cell 10"):
+        GraderExecute().preprocess(notebook(CHECK), RESOURCES)
+
+
+def test_a_test_cell_that_would_have_to_be_run_is_no_full_marks(graded):
+    graded(report(10.0))
+    with pytest.raises(GraderFault, match="t1 is not a lone check"):
+        GraderExecute().preprocess(notebook(CHECK, "assert curvature(1) == 2"), RESOURCES)
+
+
+def test_an_unknown_exercise_is_named():
+    with pytest.raises(UsageError, match="no exercise 'other'"):
+        GraderExecute().preprocess(notebook(CHECK.replace("ones_bound", "other")), RESOURCES)
+
+
+def test_a_student_can_not_write_html(graded):
+    found = report(10.0, output="<script>&")
+    table = check_outputs(found, 10.0)[0].data
+    assert table["text/html"] == f"<pre>{html.escape(table['text/plain'])}</pre>"
+    assert "<script>" in table["text/plain"]
+    assert "<b>" in table["text/plain"]
+
+
+class FakeProcess:
+    """A grading process that does what the next of `answers` says."""
+
+    def __init__(self, answers):
+        self.answers, self.closed = answers, False
+
+    def grade(self, job):
+        answer = self.answers.pop(0)
+        if isinstance(answer, type):
+            raise answer
+        return answer
+
+    def close(self):
+        self.closed = True
+        return "its last words"
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """Grading processes that were started, answers for them, and the checks' fingerprint."""
+    state = SimpleNamespace(started=[], answers=[], checks="1")
+
+    def start(setup):
+        state.started.append(FakeProcess(state.answers))
+        return state.started[-1]
+
+    monkeypatch.setattr(warm, "Process", start)
+    monkeypatch.setattr(warm, "checks_fingerprint", lambda *_: state.checks)
+    return state
+
+
+def test_one_process_grades_them_all(processes):
+    process = warm.WarmProcess()
+    processes.answers += ["first", "second"]
+    assert [process.grade(Job("a", "")), process.grade(Job("b", ""))] == ["first", "second"]
+    process.close()
+    assert [one.closed for one in processes.started] == [True]
+
+
+@pytest.mark.parametrize(("end", "error"), [(None, GraderFault), (KeyboardInterrupt,) * 2])
+def test_a_process_that_failed_answers_no_more(processes, end, error):
+    process = warm.WarmProcess()
+    processes.answers += [end, "second"]
+    with pytest.raises(error):
+        process.grade(Job("a", ""))
+    assert process.grade(Job("b", "")) == "second"
+    assert [one.closed for one in processes.started] == [True, False]
+
+
+def test_changed_checks_need_a_new_process(processes):
+    process = warm.WarmProcess()
+    processes.answers += ["first", "second"]
+    process.grade(Job("a", ""))
+    processes.checks = "2"
+    process.grade(Job("b", ""))
+    assert [one.closed for one in processes.started] == [True, False]
