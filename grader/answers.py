@@ -24,13 +24,14 @@ def answer_from(reply: Any) -> Answer:
         case ("raised", str(name), list(kinds), str(message), int() | None as line):
             names = tuple(_text(kind) for kind in kinds[:MAX_KINDS] if isinstance(kind, str))
             known_line = line if line is not None and 0 < line < MAX_LINE else None
-            return Raised(_text(name), names, _text(message), known_line)
+            said = _text(message[:MAX_MESSAGE])
+            return Raised(_text(name[:MAX_MESSAGE]), names, said, known_line)
     raise ValueError("an unknown reply")
 
 
 def _text(text: str) -> str:
-    """A text that can be written to any file: bounded, and without halves of characters."""
-    return text[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode("utf-8")
+    """A text that can be written to any file: without halves of characters."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _value(value: Any) -> Value:

@@ -2,6 +2,7 @@
 answers and bounds, and what each misconception answers to them."""
 
 import ast
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import msgspec
 
 from grader import catalogue, judge
-from grader.model import BakedMisconception, Example, Exercise, Misconception
+from grader.model import BakedMisconception, Example, Exercise, Misconception, strict_json
 from grader.pages import code_fingerprint, read_page
 
 
@@ -27,6 +28,16 @@ def signatures(source: str) -> dict[str, list[str] | None]:
     return found
 
 
+_HINT = re.compile(r"^# <details>\n# <summary>.*?</summary>\n(.*?)^# </details>", re.S | re.M)
+
+
+def hint(source: str) -> str:
+    """The hint that a page keeps folded away, or nothing."""
+    found = _HINT.search(source)
+    lines = found[1].split("\n") if found else []
+    return "\n".join(line.removeprefix("#").removeprefix(" ") for line in lines).strip()
+
+
 def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
     """What ships of the exercise `name`, whose page has the text `source`."""
     key = catalogue.key(name)
@@ -34,7 +45,7 @@ def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
         function: names for function, names in signatures(source).items() if function in key.TRUTH
     }
     examples = [
-        Example(function, list(arguments), judge.bake(key.TRUTH[function](*arguments)))
+        Example(function, strict_json(arguments), judge.bake(key.TRUTH[function](*arguments)))
         for function, arguments in key.EXAMPLES
     ]
     misconceptions = [
@@ -43,8 +54,8 @@ def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
         )
         for entry in key.MISCONCEPTIONS
     ]
-    untouched = [code_fingerprint(read_page(scaffold)) for scaffold in scaffolds]
-    return Exercise(name, key.TITLE, due_names, untouched, examples, misconceptions)
+    untouched = [code_fingerprint(read_page(scaffold, name)) for scaffold in scaffolds]
+    return Exercise(name, key.TITLE, due_names, untouched, hint(source), examples, misconceptions)
 
 
 def _answers(entry: Misconception, examples: list[Any]) -> list[dict[str, Any] | None]:

@@ -6,50 +6,27 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
 from grader import catalogue
-from grader.errors import UsageError
 from grader.grading import checks_fingerprint, not_graded
+from grader.layouts import Entry
 from grader.model import Report
 from grader.results import ResultFiles
 from grader.service import Job, Setup
-from grader.submissions import fingerprint, student_name
+from grader.submissions import Outline, read
 
 
-def find_students(submissions: Path) -> list[Job]:
-    """The entries of a class folder, one a student, by name; a single file is one student.
-
-    UsageError when there is nothing there, or when two entries would be one student.
-    """
-    if not submissions.exists():
-        raise UsageError(f"there is no file or folder {str(submissions)!r}")
-    if submissions.is_file():
-        return [Job(student_name(submissions), str(submissions))]
-    found: dict[str, Path] = {}
-    for path in sorted(submissions.iterdir()):
-        if path.name.startswith(".") or path.name in ("__MACOSX", "__pycache__"):
-            continue
-        if path.is_file() and path.suffix.lower() not in (".py", ".ipynb", ".zip"):
-            continue
-        name = student_name(path)
-        if name in found:
-            raise UsageError(
-                f"{found[name].name} and {path.name} would both be the student {name!r}; "
-                "put one student's files into a folder of that name"
-            )
-        found[name] = path
-    if not found:
-        raise UsageError(
-            f"{str(submissions)!r} holds no submissions: a folder, .py, .ipynb or .zip"
-        )
-    return [Job(name, str(path)) for name, path in found.items()]
+def outlined(entry: Entry, setup: Setup) -> tuple[Job, Outline]:
+    """The job that an entry of a class makes, and what will be read for it."""
+    submission = read(entry.roots, setup.exercises, setup.sole, entry.student)
+    return Job.of(entry), submission.outline()
 
 
 def grade_class(
-    jobs: Sequence[Job],
+    jobs: Sequence[tuple[Job, Outline]],
     setup: Setup,
     results: ResultFiles,
     workers: int,
@@ -60,14 +37,14 @@ def grade_class(
     `done` is called with each report as it comes, from one thread at a time.
     """
     checks = checks_fingerprint(setup.exercises, setup.limits)
-    wanted = {job.student: f"{fingerprint(Path(job.path))}-{checks}" for job in jobs}
+    wanted = {outline.student: f"{outline.fingerprint}-{checks}" for _, outline in jobs}
     reports = {
         report.student: report
         for report in results.trusted()
         if wanted.get(report.student) == report.fingerprint
     }
     todo: queue.SimpleQueue[Job] = queue.SimpleQueue()
-    for job in jobs:
+    for job, _ in jobs:
         if job.student not in reports:
             todo.put(job)
     lock = threading.Lock()
@@ -81,21 +58,25 @@ def grade_class(
 
     for report in list(reports.values()):
         done(report)
-    threads = [
-        threading.Thread(target=_grade_from, args=(todo, setup, keep))
-        for _ in range(min(workers, todo.qsize()))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            feeding = [pool.submit(_grade_from, todo, setup, keep, lock) for _ in range(workers)]
+            for future in feeding:
+                future.result()
+        except BaseException:
+            while not todo.empty():  # what is under way is finished and kept
+                todo.get()
+            raise
     final = [reports[student] for student in sorted(reports)]
     results.finish(final)
     return final
 
 
 def _grade_from(
-    todo: "queue.SimpleQueue[Job]", setup: Setup, keep: Callable[[Report], None]
+    todo: "queue.SimpleQueue[Job]",
+    setup: Setup,
+    keep: Callable[[Report], None],
+    lock: threading.Lock,
 ) -> None:
     """Feed one grading process; one that dies costs the submission under way, and is replaced."""
     process: Process | None = None
@@ -109,7 +90,8 @@ def _grade_from(
         if report is None:
             why = process.close()
             process = None
-            report = not_graded(job.student, setup.exercises, why)
+            with lock:  # one pytest session at a time in a process
+                report = not_graded(job.student, setup.exercises, why)
         keep(report)
     if process is not None:
         process.close()

@@ -11,7 +11,7 @@ import msgspec
 
 from grader import judge
 from grader.errors import GraderFault, UsageError
-from grader.model import Argument, Exercise, Misconception, Question
+from grader.model import Argument, Exercise, Misconception, Question, strict_json
 
 PACKAGE = Path(__file__).parent
 
@@ -76,7 +76,7 @@ def _from_examples(shipped: Exercise) -> Catalogue:
     }
 
     def place_of(function: str, arguments: tuple[Argument, ...]) -> int | None:
-        return places.get(repr((function, list(arguments))))
+        return places.get(repr((function, strict_json(arguments))))
 
     def truth(question: Question) -> judge.Due | None:
         place = place_of(question.function, question.arguments or ())

@@ -13,9 +13,14 @@ from grader.suite import Suite, with_suite
 
 
 def check_paths(
-    paths: Sequence[Path], exercises: Sequence[str], say: Callable[[str], None]
+    paths: Sequence[Path],
+    exercises: Sequence[str],
+    say: Callable[[str], None],
+    hints: bool = False,
 ) -> bool:
     """Check the files at `paths` and say what was found; whether every check passed.
+
+    With `hints`, the page's own hint follows where something does not pass.
 
     `exercises` limits what is looked for; with one of them, a single file is taken for it.
     UsageError when there is nothing to check.
@@ -39,6 +44,8 @@ def check_paths(
                     found_any = True
                     passed = passed and _passed(report)
                     say(exercise_text(report, for_student=True) + "\n")
+                    if hints and not _passed(report):
+                        say(f"hint for {name}:\n\n{catalogue.exercise(name).hint}\n")
 
         with_suite(names, body, hidden=False)
     if not found_any:
@@ -53,12 +60,17 @@ def _passed(report: ExerciseReport) -> bool:
     )
 
 
-def watch(paths: Sequence[Path], exercises: Sequence[str], say: Callable[[str], None]) -> None:
+def watch(
+    paths: Sequence[Path],
+    exercises: Sequence[str],
+    say: Callable[[str], None],
+    hints: bool = False,
+) -> None:
     """Check again whenever one of the files changes, until interrupted."""
     import watchfiles
 
     for _ in watchfiles.watch(*paths):
         try:
-            check_paths(paths, exercises, say)
+            check_paths(paths, exercises, say, hints)
         except UsageError as error:
             say(str(error))

@@ -29,6 +29,17 @@ class Isolation(StrEnum):
     PROCESS = "process"
 
 
+class Layout(StrEnum):
+    """How a class is laid out in folders and files."""
+
+    AUTO = "auto"
+    PLAIN = "plain"
+    NBGRADER = "nbgrader"
+    CANVAS = "canvas"
+    MOODLE = "moodle"
+    GRADESCOPE = "gradescope"
+
+
 class Format(StrEnum):
     """What `grader report` writes."""
 
@@ -78,15 +89,16 @@ def check(
         list[Path] | None, typer.Argument(help="Your files or folders; this folder if none.")
     ] = None,
     exercise: ExerciseOption = None,
-    watch: Annotated[bool, typer.Option(help="Check again whenever a file changes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Check again at every save.")] = False,
+    hint: Annotated[bool, typer.Option("--hint", help="Show the page's hint, too.")] = False,
 ) -> None:
     """Run the public checks on your own files. Exit 0: all pass, 1: some don't, 2: usage."""
     from grader import checking
 
     places = paths or [Path()]
-    passed = checking.check_paths(places, exercise or [], typer.echo)
+    passed = checking.check_paths(places, exercise or [], typer.echo, hint)
     if watch:
-        checking.watch(places, exercise or [], typer.echo)
+        checking.watch(places, exercise or [], typer.echo, hint)
     raise typer.Exit(0 if passed else 1)
 
 
@@ -97,28 +109,33 @@ def grade(
     out: Annotated[Path, typer.Option(help="Where results.jsonl and summary.csv go.")],
     exercise: ExerciseOption = None,
     workers: Annotated[int, typer.Option(min=1, help="Submissions graded at a time.")] = 1,
+    layout: Annotated[Layout, typer.Option(help="How the class is laid out.")] = Layout.AUTO,
     isolation: Annotated[Isolation, typer.Option(help="How students' code is confined.")] = (
         Isolation.AUTO
     ),
-    force: Annotated[bool, typer.Option(help="Grade what was graded before, too.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Grade what was graded before, too.")
+    ] = False,
 ) -> None:
     """Grade a class. Exit 0: everything was graded, 1: something could not be, 2: usage."""
-    from grader import batch, catalogue, results
+    from grader import batch, catalogue, layouts, results
     from grader.progress import Progress
     from grader.reports import table, text
     from grader.sandbox import Limits
     from grader.service import Setup
 
     names = batch.exercise_names(exercise or [])
-    jobs = batch.find_students(submissions)
     sole = names[0] if exercise and len(names) == 1 and submissions.is_file() else None
     without = [name for name in names if not catalogue.has_key(name)]
     if without:
         typer.echo(f"no key is here for {', '.join(without)}: only public checks run", err=True)
     files = results.ResultFiles(out, force)
     setup = Setup(names, Limits(), sole)
-    with Progress(len(jobs)) as progress:
-        reports = batch.grade_class(jobs, setup, files, workers, progress.step)
+    with layouts.class_at(submissions, layout) as found:
+        jobs = [batch.outlined(entry, setup) for entry in found.entries]
+        typer.echo(text.found_table(found.layout, names, [(o.student, o.files) for _, o in jobs]))
+        with Progress(len(jobs)) as progress:
+            reports = batch.grade_class(jobs, setup, files, workers, progress.step)
     results.replace_file(out / "summary.csv", table.summary_csv(reports).encode("utf-8"))
     typer.echo(text.class_table(reports))
     typer.echo(f"wrote {out / 'results.jsonl'} and {out / 'summary.csv'}")

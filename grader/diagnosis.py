@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from grader import judge
 from grader.catalogue import Catalogue
-from grader.model import Misconception, Missing
-from grader.suite import Exchange
+from grader.model import Exchange, Misconception, Missing
 
 
 def diagnose(

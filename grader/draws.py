@@ -7,11 +7,17 @@ whole numbers within +-99 and of short `sampled_from` lists are immune, and noth
 Lengths come from a short list, since each new array shape costs a compilation.
 """
 
+import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from hypothesis import strategies as st
 
 LENGTHS = (1, 2, 3, 5)
+NOT_FINITE = (math.nan, math.inf, -math.inf)
+
+Marks: TypeAlias = list[float | None]
+"""For each entry of a vector a number that is not finite, or None where the entry stays."""
 
 small = st.integers(-99, 99)
 digits = st.integers(0, 99)
@@ -56,3 +62,45 @@ def rates(low: int = 1, high: int = 99) -> st.SearchStrategy[float]:
     exact = st.integers(low, high).map(lambda k: k / 64)
     inexact = st.integers(-(-low * 50 // 64), high * 50 // 64).map(lambda k: k / 50)
     return st.one_of(exact, inexact)
+
+
+def factors() -> st.SearchStrategy[float]:
+    """Positive factors from 1/10 to 99/8: k/8, exact in float32, and k/10, which mostly are not."""
+    exact = st.integers(1, 99).map(lambda k: k / 8)
+    inexact = st.integers(1, 99).map(lambda k: k / 10)
+    return st.one_of(exact, inexact)
+
+
+def weights() -> st.SearchStrategy[float]:
+    """Weights: mostly eighths, some with full significands."""
+    return st.one_of(eighths(), eighths(), full_float32())
+
+
+def datasets(
+    lengths: Sequence[int] = LENGTHS,
+) -> st.SearchStrategy[tuple[list[float], list[float]]]:
+    """Features and targets of one length, each as from `vectors`."""
+    return st.sampled_from(tuple(lengths)).flatmap(
+        lambda length: st.tuples(vectors((length,)), vectors((length,)))
+    )
+
+
+def marks(
+    length: int, kinds: Sequence[float] = NOT_FINITE, *, some: bool = True
+) -> st.SearchStrategy[Marks]:
+    """Which entries of a vector to spoil, and with what: one, several or all of them.
+
+    `some` False draws marks that spoil nothing, too.
+    """
+    kind = st.sampled_from(tuple(kinds))
+    drawn = st.lists(st.one_of(st.none(), kind), min_size=length, max_size=length)
+    return st.builds(_with_one, drawn, st.integers(0, length - 1), kind) if some else drawn
+
+
+def _with_one(marked: Marks, place: int, kind: float) -> Marks:
+    return [*marked[:place], kind, *marked[place + 1 :]]
+
+
+def spoiled(vector: Sequence[float], marked: Marks) -> list[float]:
+    """The vector with its marked entries replaced."""
+    return [x if mark is None else mark for x, mark in zip(vector, marked, strict=True)]

@@ -11,6 +11,7 @@ import msgspec
 
 from grader import catalogue, judge, submissions
 from grader.diagnosis import diagnose
+from grader.errors import GraderFault
 from grader.model import (
     Answer,
     CheckReport,
@@ -65,7 +66,10 @@ def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> E
     if found.source is None:
         findings = suite.run(exercise, lambda _: Missing(found.reason))
         return _report(exercise, found, findings, [], "", {})
-    worker = sandbox.load(found.source)
+    try:
+        worker = sandbox.load(found.source)
+    except GraderFault as fault:
+        return _report(exercise, found, suite.run(exercise, _failing(fault)), [], "", {})
     try:
         ask = _asking(worker.ask, worker.events)
         findings = suite.run(exercise, ask)
@@ -74,6 +78,15 @@ def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> E
         output = worker.close()
     notes = [*found.notes, *(found.told(event) for event in worker.events), *findings.notes]
     return _report(exercise, found, findings, notes, output, series)
+
+
+def _failing(fault: GraderFault) -> Callable[[Question], Answer]:
+    """An `ask` for a submission that the grader can't run: every check is "not determined"."""
+
+    def ask(_: Question) -> Answer:
+        raise fault
+
+    return ask
 
 
 def _asking(

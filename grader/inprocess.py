@@ -6,7 +6,7 @@ from typing import Any
 
 from grader import wire
 from grader.answers import answer_from
-from grader.model import Answer, Question
+from grader.model import Answer, Question, Raised
 from grader.worker import calling
 
 
@@ -14,12 +14,16 @@ def ask_namespace(namespace: dict[str, Any]) -> Callable[[Question], Answer]:
     """An `ask` for the functions and constants that `namespace` defines.
 
     Answers take the way over the wire's bytes, so that they are what a worker would have sent.
+    `ask` raises KeyboardInterrupt when the student interrupts a call, and nothing else.
     """
 
     def ask(question: Question) -> Answer:
         arguments = None if question.arguments is None else list(question.arguments)
         with calling.switches_kept():
             reply = calling.call(namespace, question.function, arguments)
-        return answer_from(wire.decode(calling.encoded(reply)))
+        answer = answer_from(wire.decode(calling.encoded(reply)))
+        if isinstance(answer, Raised) and "KeyboardInterrupt" in answer.kinds:
+            raise KeyboardInterrupt
+        return answer
 
     return ask

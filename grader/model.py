@@ -81,11 +81,19 @@ class Crashed(Struct, frozen=True):
 Answer: TypeAlias = Returned | Raised | Missing | TimedOut | Crashed
 
 
+class Exchange(Struct, frozen=True):
+    """One question with its answer, as a transcript keeps it."""
+
+    question: Question
+    answer: Answer
+
+
 # --- what an exercise is -------------------------------------------------------------------------
 
 
 class Example(Struct, frozen=True):
-    """A worked example that ships to students: the question and its due answer, as plain data."""
+    """A worked example that ships to students: the question and its due answer, as plain data
+    (the arguments as `strict_json` writes them)."""
 
     function: str
     arguments: list[Argument]
@@ -119,12 +127,14 @@ class BakedMisconception(Struct, frozen=True):
 
 class Exercise(Struct, frozen=True):
     """What ships of an exercise beside its page. `signatures` map each due function to its
-    argument names, and each constant to None; `untouched` are the fingerprints of its scaffolds."""
+    argument names, and each constant to None; `untouched` are the fingerprints of its scaffolds;
+    `hint` is what its page keeps folded away."""
 
     name: str
     title: str
     signatures: dict[str, list[str] | None]
     untouched: list[str]
+    hint: str
     examples: list[Example]
     misconceptions: list[BakedMisconception]
 
@@ -205,4 +215,15 @@ def strict_json(value: Any) -> Any:
         return [strict_json(item) for item in value]
     if isinstance(value, dict):
         return {key: strict_json(item) for key, item in value.items()}
+    return value
+
+
+def from_strict_json(value: Any) -> Any:
+    """The value that `strict_json` made this from, lists for tuples."""
+    if isinstance(value, str) and value in ("nan", "inf", "-inf"):
+        return float(value)
+    if isinstance(value, list):
+        return [from_strict_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: from_strict_json(item) for key, item in value.items()}
     return value

@@ -1,5 +1,6 @@
 """Read a script or notebook into cells of code. Nothing here runs or parses the code itself."""
 
+import codecs
 import hashlib
 import io
 import json
@@ -8,17 +9,23 @@ import tokenize
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 _MARKER = re.compile(r"^#\s*%%(.*)$")
-_MAGIC = re.compile(r"^\s*(%|!|\?)|\?\s*$")
+SAVE = "save the file as text in UTF-8"
+LF = b"\n"
 
 
 class Page(Struct, frozen=True):
-    """A page's cells of code, as (source, first line). `plain`: a script without cell markers."""
+    """A page's cells of code, as (source, first line), and the text of its other cells.
+
+    `plain`: a script without cell markers.
+    """
 
     cells: tuple[tuple[str, int], ...]
     plain: bool
     notebook: bool
+    text: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -26,82 +33,103 @@ class Unreadable(ValueError):
     """The file can't be read as a script or notebook; the text says why and what to do."""
 
 
-def read_page(data: bytes) -> Page:
-    """A page from a file's bytes; a notebook is told by its content, not by its name."""
-    if data.lstrip()[:1] == b"{":
-        return _notebook(data)
-    return _script(_decoded(data))
+def read_page(data: bytes, name: str) -> Page:
+    """A page from a file's bytes; whether it is a notebook is told by its content."""
+    notebook_expected = name.lower().endswith((".ipynb", ".json"))
+    if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
+        try:
+            page = _notebook(data)
+        except Unreadable:
+            if notebook_expected:
+                raise
+        else:
+            note = f"{name} holds a notebook, and was read as one"
+            return page if notebook_expected else replace(page, notes=(note, *page.notes))
+    page = _script(decoded(data))
+    note = f"{name} holds no notebook but a script, and was read as one"
+    return replace(page, notes=(note,)) if notebook_expected else page
 
 
-def _decoded(data: bytes) -> str:
-    """The text as Python reads it: UTF-8, with or without mark, or what the coding line says."""
-    if b"\0" in data:
-        line = data[: data.index(b"\0")].count(b"\n") + 1
-        raise Unreadable(f"line {line} holds a null byte; save the file as text in UTF-8")
+def decoded(data: bytes) -> str:
+    """The text as Python reads it: UTF-8, with or without mark, or what the coding line says.
+
+    Line ends become line feeds. Unreadable with line and byte where that can't be.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Unreadable(
+            "line 1, byte 1: the file is in UTF-16, which Python does not read; " + SAVE
+        )
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        byte = data[error.start]
-        raise Unreadable(
-            f"line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8"
-        ) from error
-    except (SyntaxError, LookupError) as error:
-        raise Unreadable(f"the coding line can't be read ({error}); save it in UTF-8") from error
+        found = f"byte {error.start - data.rfind(LF, 0, error.start)} ({data[error.start]:#04x})"
+        line = data[: error.start].count(LF) + 1
+        raise Unreadable(f"line {line}, {found}: not UTF-8; {SAVE}") from error
+    except (SyntaxError, LookupError, ValueError) as error:
+        raise Unreadable(f"line 1: the encoding can't be told ({error}); {SAVE}") from error
+    if "\0" in text:
+        before = text[: text.index("\0")]
+        line, byte = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise Unreadable(f"line {line}, byte {byte}: a null byte; {SAVE}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _script(text: str) -> Page:
     cells: list[tuple[str, int]] = []
+    texts: list[str] = []
     lines: list[str] = []
     first, is_code, marked = 1, True, False
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate([*text.split("\n"), "# %%"], start=1):
         marker = _MARKER.match(line)
-        if marker:
-            if is_code:
-                cells.append(("\n".join(lines), first))
-            lines, first, marked = [], number + 1, True
-            is_code = "[markdown]" not in marker[1] and "[raw]" not in marker[1]
-        else:
+        if not marker:
             lines.append(line)
-    if is_code:
-        cells.append(("\n".join(lines), first))
+            continue
+        if is_code:
+            cells.append(("\n".join(lines), first))
+        else:
+            texts += [line.removeprefix("#").removeprefix(" ") for line in lines]
+        is_code = "[markdown]" not in marker[1] and "[raw]" not in marker[1]
+        marked = marked or number <= text.count("\n") + 1
+        lines, first = [], number + 1
     kept = [(source, line) for source, line in cells if source.strip()]
-    return Page(tuple(kept), plain=not marked, notebook=False)
+    return Page(tuple(kept), plain=not marked, notebook=False, text="\n".join(texts))
 
 
 def _notebook(data: bytes) -> Page:
     try:
-        content = json.loads(data)
-        if content.get("nbformat") == 3:
-            content = _converted(data)
-        cells = [
-            ("".join(cell.get("source", "")), cell.get("cell_type")) for cell in content["cells"]
-        ]
+        content = json.loads(data.decode("utf-8-sig"))
+        if "cells" not in content or content.get("nbformat", 4) < 4:
+            content = _converted(content)
+        cells = [(_source(cell), cell.get("cell_type")) for cell in content["cells"]]
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(LF) + 1
+        raise Unreadable(f"line {line}: the notebook is not in UTF-8; {SAVE}") from error
     except json.JSONDecodeError as error:
-        text = f"line {error.lineno}: the notebook is damaged ({error.msg}); save it once more"
+        text = f"line {error.lineno}: the notebook is damaged ({error.msg})"
+        if b"<<<<<<<" in data or b">>>>>>>" in data:
+            text += "; it holds the marks of a merge that was not finished"
+        raise Unreadable(f"{text}; open it in Jupyter and save it once more") from error
+    except Exception as error:  # nbformat's own errors are many, and all mean the same here
+        text = "this is no notebook that Jupyter would open; save it once more"
         raise Unreadable(text) from error
-    except (AttributeError, KeyError, TypeError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable(
-            "this is no notebook that Jupyter would open; save it once more"
-        ) from error
-    notes: list[str] = []
-    code = []
-    for number, (source, kind) in enumerate(cells):
-        lines = source.split("\n") if kind == "code" else []
-        if any(_MAGIC.match(line) for line in lines):
-            notes.append(f"cell {number + 1}: magics and shell lines are left out")
-            lines = ["pass" if _MAGIC.match(line) else line for line in lines]
-        code.append(("\n".join(lines), 1))
-    return Page(tuple(code), plain=False, notebook=True, notes=tuple(notes))
+    code = [(source if kind == "code" else "", 1) for source, kind in cells]
+    texts = [source for source, kind in cells if kind != "code"]
+    return Page(tuple(code), plain=False, notebook=True, text="\n".join(texts))
 
 
-def _converted(data: bytes) -> dict[str, Any]:
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", "")
+    text = source if isinstance(source, str) else "".join(source)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _converted(content: dict[str, Any]) -> dict[str, Any]:
+    """A notebook of an older format as one of format 4."""
     import nbformat  # takes a second to import, and few notebooks are this old
 
-    text = data.decode("utf-8")
-    return dict(nbformat.reads(text, as_version=4))  # type: ignore[no-untyped-call]  # half typed
+    notebook = nbformat.from_dict(content)  # type: ignore[no-untyped-call]  # half typed
+    return dict(nbformat.convert(notebook, 4))  # type: ignore[no-untyped-call]
 
 
 def code_fingerprint(page: Page) -> str:

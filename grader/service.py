@@ -7,13 +7,15 @@ pytest session and one warm sandbox serve them all.
 import os
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
+from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 from msgspec import Struct
 
 from grader import submissions
 from grader.grading import grade_one
+from grader.layouts import Entry
 from grader.sandbox import Limits, Sandbox
 from grader.suite import Suite, with_suite
 
@@ -27,10 +29,22 @@ class Setup(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """One submission to grade."""
+    """One submission to grade: who, and paths with the names they go by.
+
+    Paths are percent-encoded, so that one of any bytes can travel as JSON.
+    """
 
     student: str
-    path: str
+    roots: list[tuple[str, str]]
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        """The job that an entry of a class makes."""
+        return cls(entry.student, [(quote(os.fsencode(p)), name) for p, name in entry.roots])
+
+    def paths(self) -> list[tuple[Path, str]]:
+        """The paths, with the names they go by."""
+        return [(Path(os.fsdecode(unquote_to_bytes(p))), name) for p, name in self.roots]
 
 
 def main() -> None:
@@ -46,7 +60,7 @@ def main() -> None:
 def _serve(suite: Suite, sandbox: Sandbox, setup: Setup, reports: BinaryIO) -> None:
     for line in sys.stdin.buffer:
         job = msgspec.json.decode(line, type=Job)
-        submission = submissions.read(Path(job.path), setup.exercises, setup.sole, job.student)
+        submission = submissions.read(job.paths(), setup.exercises, setup.sole, job.student)
         report = grade_one(submission, setup.exercises, suite, sandbox)
         reports.write(msgspec.json.encode(report) + b"\n")
         reports.flush()

@@ -6,7 +6,8 @@ note. Every size is bounded before anything is read.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -14,13 +15,17 @@ from msgspec import Struct
 from grader import catalogue
 from grader.errors import UsageError
 from grader.model import Status
-from grader.pages import Page, Unreadable, code_fingerprint, read_page
+from grader.pages import Page, Unreadable, code_fingerprint, decoded, read_page
 from grader.sandbox import LoadEvent, Source
-from grader.storage import StoredFile, stored_files
+from grader.storage import Contents, Refused, StoredFile, clean, contents
 
-RESERVED = {"lesson", "grader", "submission", "jax", "numpy", "pytest", "hypothesis"}
-_DEFINITION = re.compile(r'^[ "]*(?:async )?(?:def )?([A-Za-z_]+)\s*[(=]', re.MULTILINE)
-_COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|- ?copy\d*|copy)$", re.IGNORECASE)
+NOT_HELPERS = sys.stdlib_module_names | {
+    *("lesson", "grader", "submission", "jax", "jaxlib", "numpy", "scipy", "pytest", "hypothesis"),
+    *("matplotlib", "IPython", "msgspec", "typer", "rich"),
+}
+_ENDINGS = (".txt", ".json", ".py", ".ipynb")
+_COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
+_DEFINITION = re.compile(r"^(?:(?:async +)?def +([a-zA-Z_]+)|([A-Z_]+) *[:=](?!=))", re.MULTILINE)
 
 
 class Found(Struct, frozen=True):
@@ -57,76 +62,148 @@ class Submission(Struct, frozen=True):
     student: str
     found: Mapping[str, Found]
     notes: tuple[str, ...]
+    fingerprint: str
+
+    def outline(self) -> "Outline":
+        """What a batch keeps of it while it is not being graded."""
+        files = {name: found.file or found.status for name, found in self.found.items()}
+        return Outline(self.student, self.fingerprint, files)
+
+
+class Outline(Struct, frozen=True):
+    """A submission without its content: whose, which, and the file taken for each exercise."""
+
+    student: str
+    fingerprint: str
+    files: Mapping[str, str]
+
+
+Roots = Sequence[tuple[Path, str]]
+"""What one student handed in: files and folders, each with the name it goes by."""
 
 
 def read(
-    path: Path, names: Sequence[str], sole: str | None = None, student: str | None = None
+    path: Path | Roots, names: Sequence[str], sole: str | None = None, student: str | None = None
 ) -> Submission:
-    """Read one student's submission: a folder, a script, a notebook or a zip.
+    """Read one student's submission: a folder, a script, a notebook or a zip, or several of them.
 
     `names` are the exercises to look for; a single file is taken for `sole` whatever its name.
     UsageError when there is nothing at `path`.
     """
-    if not path.exists():
-        raise UsageError(f"there is no file or folder {str(path)!r}")
-    files, notes = stored_files(path)
-    if sole is not None and path.is_file() and len(files) == 1:
+    roots = [(path, clean(path.name))] if isinstance(path, Path) else path
+    for place, _ in roots:
+        if not place.exists() and not place.is_symlink():
+            raise UsageError(f"there is no file or folder {clean(str(place))!r}")
+    found = contents(roots)
+    files = found.files
+    if sole is not None and len(files) == 1 and roots[0][0].is_file():
         files = [StoredFile(f"{sole}{PurePosixPath(files[0].name).suffix}", files[0].data)]
-    found = {name: _find(name, files) for name in names}
-    found |= _found_by_content(files, found)
-    return Submission(student or student_name(path), found, tuple(notes))
-
-
-def fingerprint(path: Path) -> str:
-    """A fingerprint of everything that is read of the submission at `path`."""
-    digest = hashlib.sha256()
-    files, notes = stored_files(path)
-    for name, data in [
-        *((file.name, file.data) for file in files),
-        *((note, b"") for note in notes),
-    ]:
-        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogatepass") + data)
-    return digest.hexdigest()
+    return Submission(
+        student=student or student_name(roots[0][0]),
+        found={name: _find(name, files, found.refused) for name in names},
+        notes=tuple(found.notes),
+        fingerprint=_fingerprint(found),
+    )
 
 
 def student_name(path: Path) -> str:
     """The student that a class folder's entry stands for: its name without its ending."""
-    return path.stem if path.suffix in (".py", ".ipynb", ".zip") and path.is_file() else path.name
+    name = clean(path.name)
+    ending = PurePosixPath(name).suffix
+    return name.removesuffix(ending) if ending in (".py", ".ipynb", ".zip") else name
 
 
-def _find(name: str, files: Sequence[StoredFile]) -> Found:
-    candidates = [file for file in files if _spells(file.name, name)]
-    exact = [file for file in candidates if _stem(file.name) == name]
-    # An exact name beats other spellings, and copies of one file count once.
-    chosen = {file.data: file for file in exact or candidates}
+def _fingerprint(found: Contents) -> str:
+    digest = hashlib.sha256()
+    parts = [(file.name, file.data) for file in found.files]
+    parts += [(refused.name, refused.reason.encode()) for refused in found.refused]
+    parts += [(note, b"") for note in found.notes]
+    for name, data in parts:
+        digest.update(f"{name}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()
+
+
+# --- which file is meant --------------------------------------------------------------------------
+
+
+def _find(name: str, files: Sequence[StoredFile], refused: Sequence[Refused]) -> Found:
+    """The file that is meant for the exercise `name`, read; or why there is none."""
+    named = [file for file in files if spelled(file.name) == name]
+    exact = {file.name for file in named if PurePosixPath(file.name).stem == name}
+    candidates = named or _by_content(name, files)
+    worked = _worked_on(candidates, name)
+    chosen = [file for file in worked if file.name in exact] or worked
     if len(chosen) > 1:
-        untouched = catalogue.exercise(name).untouched
-        worked = {d: f for d, f in chosen.items() if _fingerprint(f) not in untouched}
-        chosen = worked or dict(list(chosen.items())[:1])
-    if not chosen:
-        return Found("missing", reason="nothing was handed in for this exercise")
-    if len(chosen) > 1:
-        listed = ", ".join(sorted(file.name for file in chosen.values()))
-        reason = f"several files could be meant ({listed}); hand in one of them"
+        listed = ", ".join(file.name for file in chosen)
+        reason = f"several files could be meant ({listed}): hand in the one that counts"
         return Found("ambiguous", reason=reason)
-    file = next(iter(chosen.values()))
-    notes = () if exact else (f"{file.name} was taken for {name}; the expected name is {name}.py",)
-    return _read(name, file, files, notes)
+    if chosen:
+        notes = () if chosen[0].name in exact else (_taken(chosen[0].name, name, bool(named)),)
+        return _read(name, chosen[0], files, notes)
+    unread = [item for item in refused if spelled(item.name) in (name, "", None)]
+    if unread:
+        return Found("unreadable", file=unread[0].name, reason=unread[0].reason)
+    return Found("missing", reason="nothing was handed in for this exercise")
 
 
-def _found_by_content(files: Sequence[StoredFile], found: Mapping[str, Found]) -> dict[str, Found]:
-    """For a single file whose name says nothing: the one exercise whose names it defines."""
-    pages = [file for file in files if PurePosixPath(file.name).name != "lesson.py"]
-    if len(pages) != 1 or any(entry.status != "missing" for entry in found.values()):
-        return {}
-    file = pages[0]
-    defined = set(_DEFINITION.findall(file.data.decode("utf-8", "replace")))
-    fitting = [name for name in catalogue.names() if _defines(defined, name)]
-    if len(fitting) != 1 or fitting[0] not in found:
-        return {}
-    name = fitting[0]
-    note = f"{file.name} was taken for {name}, whose names it defines; call it {name}.py"
-    return {name: _read(name, file, files, (note,))}
+def _taken(file: str, name: str, by_name: bool) -> str:
+    why = "" if by_name else ", whose names it defines"
+    ending = ".ipynb" if file.lower().endswith(".ipynb") else ".py"
+    return f"{file} was taken for {name}{why}; the expected name is {name}{ending}"
+
+
+def _worked_on(candidates: Sequence[StoredFile], name: str) -> list[StoredFile]:
+    """The candidates without copies and, if anything else is left, without untouched scaffolds."""
+    once = list({file.data: file for file in reversed(candidates)}.values())[::-1]
+    untouched = catalogue.exercise(name).untouched
+    worked = [file for file in once if _code_fingerprint(file) not in untouched]
+    return worked or once[:1]
+
+
+def _code_fingerprint(file: StoredFile) -> str:
+    try:
+        return code_fingerprint(read_page(file.data, file.name))
+    except Unreadable:
+        return ""
+
+
+def spelled(name: str) -> str | None:
+    """The exercise that a file's name spells, in any usual spelling; "" for no exercise's name.
+
+    None for a name that is not there to tell: a helper's, `lesson.py`.
+    """
+    base = PurePosixPath(name).name.lower()
+    if base == "lesson.py":
+        return None
+    while base.endswith(_ENDINGS):
+        base = base.rsplit(".", 1)[0]
+    base = re.sub(r" +- .*$", "", base).strip()
+    while _COPY_MARK.search(base):
+        base = _COPY_MARK.sub("", base).strip()
+    base = re.sub(r"[ _-]+", "_", base)
+    return base if base in catalogue.names() else ""
+
+
+def _by_content(name: str, files: Sequence[StoredFile]) -> list[StoredFile]:
+    """Files whose names say nothing, and that define the names of this exercise alone."""
+    return [
+        file for file in files if spelled(file.name) == "" and _defined_exercises(file) == [name]
+    ]
+
+
+def _defined_exercises(file: StoredFile) -> list[str]:
+    """The exercises of which a file defines more than half of the due names."""
+    try:
+        page = read_page(file.data, file.name)
+    except Unreadable:
+        return []
+    defined = _defined("\n".join(source for source, _ in page.cells))
+    return [name for name in catalogue.names() if _defines(defined, name)]
+
+
+def _defined(code: str) -> set[str]:
+    """The functions and constants that a text of Python defines at its left margin."""
+    return {function or constant for function, constant in _DEFINITION.findall(code)}
 
 
 def _defines(defined: set[str], name: str) -> bool:
@@ -134,79 +211,70 @@ def _defines(defined: set[str], name: str) -> bool:
     return 2 * len(defined & due) > len(due)
 
 
-def _read(
-    name: str, file: StoredFile, files: Sequence[StoredFile], notes: tuple[str, ...]
-) -> Found:
+# --- reading it -----------------------------------------------------------------------------------
+
+
+def _read(name: str, file: StoredFile, files: Sequence[StoredFile], notes: Iterable[str]) -> Found:
     try:
-        page = read_page(file.data)
+        page = read_page(file.data, file.name)
     except Unreadable as error:
-        return Found("unreadable", file=file.name, reason=str(error), notes=notes)
-    helpers = _helpers(file, files)
-    changed = [f for f in helpers if f.name.endswith("lesson.py") and f.data != lesson().encode()]
-    if changed:
-        notes = (*notes, "lesson.py was changed; the course's own was used")
+        return Found("unreadable", file=file.name, reason=str(error), notes=tuple(notes))
+    helpers, about_helpers = _helpers(file, files)
     source = Source(
         filename=PurePosixPath(file.name).name,
         cells=page.cells,
         split=page.plain,
         modules={"lesson": lesson()},
-        helpers=_helper_sources(helpers),
+        helpers=helpers,
     )
+    shown = [*notes, *page.notes, *about_helpers, *_only_in_text(name, page)]
     return Found(
-        "graded",
-        file=file.name,
-        source=source,
-        notes=(*notes, *page.notes),
-        notebook=page.notebook,
+        "graded", file=file.name, source=source, notes=tuple(shown), notebook=page.notebook
     )
 
 
-def _helpers(file: StoredFile, files: Sequence[StoredFile]) -> list[StoredFile]:
-    folder = PurePosixPath(file.name).parent
+def _only_in_text(name: str, page: Page) -> list[str]:
+    """A note for each due function that stands in a markdown cell and in no cell of code."""
+    code = _defined("\n".join(source for source, _ in page.cells))
+    text = _defined(page.text)
     return [
-        other
-        for other in files
-        if other.name != file.name
-        and other.name.endswith(".py")
-        and PurePosixPath(other.name).parent == folder
+        f"{due} stands in a text cell only; cells of text are not run: make it a code cell"
+        for due in catalogue.exercise(name).signatures
+        if due in text - code
     ]
 
 
-def _helper_sources(helpers: Sequence[StoredFile]) -> dict[str, str]:
-    sources = {}
-    for helper in helpers:
-        module = PurePosixPath(helper.name).stem
-        if module.isidentifier() and module not in RESERVED:
-            sources[module] = helper.data.decode("utf-8", "replace")
-    return sources
+def _helpers(file: StoredFile, files: Sequence[StoredFile]) -> tuple[dict[str, str], list[str]]:
+    """The modules beside a page, by the name they are imported by, and notes on those not used."""
+    folder = PurePosixPath(file.name).parent
+    sources: dict[str, str] = {}
+    notes: list[str] = []
+    for other in files:
+        path = PurePosixPath(other.name)
+        if other is file or path.suffix != ".py" or folder not in path.parents:
+            continue
+        parts = path.relative_to(folder).with_suffix("").parts
+        if not all(part.isidentifier() for part in parts):
+            continue
+        if parts == ("lesson",):
+            if not _same_text(other.data, lesson()):
+                notes.append("lesson.py was changed; the course's own was used")
+        elif parts[0] in NOT_HELPERS:
+            notes.append(f"{other.name} is not used: a module {parts[0]} is there already")
+        else:
+            module = parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
+            try:
+                sources[".".join(module)] = decoded(other.data)
+            except Unreadable as error:
+                notes.append(f"{other.name} is not used: {error}")
+    return sources, notes
+
+
+def _same_text(data: bytes, text: str) -> bool:
+    found = data.decode("utf-8-sig", "replace").splitlines()
+    return [line.rstrip() for line in found] == [line.rstrip() for line in text.splitlines()]
 
 
 def lesson() -> str:
     """The text of the course's own `lesson` module, which every page imports from."""
     return (catalogue.PACKAGE / "public" / "lesson.py").read_text(encoding="utf-8")
-
-
-def _stem(name: str) -> str:
-    path = PurePosixPath(name)
-    return path.stem if path.suffix in (".py", ".ipynb") else ""
-
-
-def _spells(name: str, exercise: str) -> bool:
-    """Whether a file's name is the exercise's, in any usual spelling."""
-    base = PurePosixPath(name).name
-    for ending in (".txt", ".py", ".ipynb"):
-        base = base[: -len(ending)] if base.lower().endswith(ending) else base
-    if base == PurePosixPath(name).name:
-        return False
-    base = re.sub(r" - .*$", "", base)
-    while _COPY_MARK.search(base):
-        base = _COPY_MARK.sub("", base)
-    return re.sub(r"[ -]+", "_", base.strip()).lower() == exercise
-
-
-def _fingerprint(file: StoredFile) -> str:
-    try:
-        page: Page = read_page(file.data)
-    except Unreadable:
-        return ""
-    return code_fingerprint(page)

@@ -32,12 +32,14 @@ from grader.model import (
     CheckReport,
     Counterexample,
     Crashed,
+    Exchange,
     Exercise,
     Missing,
     Outcome,
     Question,
     Returned,
     TimedOut,
+    from_strict_json,
     strict_json,
 )
 
@@ -79,13 +81,6 @@ OUTCOMES: dict[type[judge.Wrong], Outcome] = {
     judge.ProcessEnded: "crashed",
     judge.NeedsPerson: "needs_person",
 }
-
-
-class Exchange(Struct, frozen=True):
-    """One question with its answer, as the transcript keeps it."""
-
-    question: Question
-    answer: Answer
 
 
 class Findings(Struct, frozen=True):
@@ -228,7 +223,11 @@ class Suite:
             check.failure = wrong
         except Exception as error:  # the check's fault or the grader's
             check.error = error
-        changed = [key for key, answer in check.memo.items() if before.get(key, answer) != answer]
+        changed = [  # by their texts: NaN is not equal to itself
+            key
+            for key, answer in check.memo.items()
+            if repr(before.get(key, answer)) != repr(answer)
+        ]
         if changed and check.failure is None:
             name = run.transcript[changed[0]].question.function
             note = f"{name} gave two different answers to one question, both right"
@@ -263,7 +262,7 @@ class _Engine:
             assert self.run is not None
             exercise = self.run.exercise
             return lambda function: [
-                (tuple(example.arguments), judge.baked(example.due))
+                (tuple(from_strict_json(example.arguments)), judge.baked(example.due))
                 for example in exercise.examples
                 if example.function == function
             ]
@@ -273,7 +272,7 @@ class _Engine:
         return module
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        text = "points(points, about, draws=40, manual=None): a check's worth, and whose function it is about"
+        text = "points(points, about, draws=40, manual=None): what a check is worth, and for what"
         config.addinivalue_line("markers", text)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

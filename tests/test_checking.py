@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.sample_class import CLASS, ROOT, run_grader
 
 import grader
+from tests.sample_class import CLASS, ROOT, run_grader
 
 HALF = "def curvature(features):\n    return 2 * (features**2).mean()\n"
 
@@ -35,6 +35,11 @@ def test_a_wrong_file_is_told_what_is_wrong_and_exits_1():
     assert finished.returncode == 1
     assert "curvature(features=[1, 2, 3])" in finished.stdout
     assert "forgot_factor_two" in finished.stdout
+
+
+def test_the_pages_hint_is_shown_when_asked_for():
+    assert "two inequalities" not in run_grader("check", CLASS / "misconception").stdout
+    assert "two inequalities" in run_grader("check", CLASS / "misconception", "--hint").stdout
 
 
 def test_hidden_checks_are_not_run_for_a_student():
@@ -94,7 +99,7 @@ def test_checking_gives_the_notebooks_switches_back():
     try:
         with pytest.raises(AssertionError):
             grader.check("ones_bound", {})
-        assert jax.config.jax_debug_nans is True
+        assert jax.config.values["jax_debug_nans"] is True
         assert np.geterr()["over"] == "raise"
     finally:
         jax.config.update("jax_debug_nans", False)

@@ -1,4 +1,4 @@
-"""`grader course init`, and nbgrader's own commands on what it makes, as an instructor runs them."""
+"""`grader course init`, and nbgrader's own commands on what it makes, run as instructors do."""
 
 import copy
 import csv
@@ -9,9 +9,13 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
+
+from grader.course import tree
+from grader.errors import UsageError
 from tests.sample_class import ROOT, reports_in, run_grader
 
 NAME = "ones_bound"
@@ -72,16 +76,12 @@ class Course:
         path.parent.mkdir(parents=True)
         path.write_text(nbformat.writes(notebook), encoding="utf-8")
 
-    def scores(self, assignment: str = NAME) -> dict[str, float]:
+    def scores(self) -> dict[str, float]:
         rows = csv.DictReader(io.StringIO((self.folder / "grades.csv").read_text()))
-        return {
-            row["student_id"]: float(row["score"])
-            for row in rows
-            if row["assignment"] == assignment and Path(self.folder, "submitted").is_dir()
-        }
+        return {row["student_id"]: float(row["score"]) for row in rows}
 
-    def checked(self, student: str) -> nbformat.NotebookNode:
-        path = self.folder / "autograded" / student / NAME / f"{NAME}.ipynb"
+    def checked(self, student: str, assignment: str = NAME) -> Any:
+        path = self.folder / "autograded" / student / assignment / f"{assignment}.ipynb"
         return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
 
     def feedback(self, student: str) -> str:
@@ -95,7 +95,7 @@ def marked(notebook, grade_id):
     return next(cell for cell in cells if cell.metadata.nbgrader.grade_id == grade_id)
 
 
-def solved(course: Course) -> nbformat.NotebookNode:
+def solved(course: Course) -> Any:
     """The release with the instructor's answers in it."""
     source = nbformat.read(course.folder / "source" / NAME / f"{NAME}.ipynb", as_version=4)
     notebook = nbformat.read(course.folder / "release" / NAME / f"{NAME}.ipynb", as_version=4)
@@ -142,7 +142,7 @@ def submissions(course: Course) -> dict[str, nbformat.NotebookNode]:
     }
 
 
-def instructors_own() -> nbformat.NotebookNode:
+def instructors_own() -> Any:
     """A notebook that is none of our pages: one test cell, worth 1.5 of 2 points to everybody."""
     marks = {"grade": True, "grade_id": "t", "locked": True, "points": 2, "solution": False}
     cell = nbformat.v4.new_code_cell("print('from the kernel')\n1.5", id="t")
@@ -165,7 +165,8 @@ def course(tmp_path_factory):
     course.nbgrader("autograde", NAME)
     course.nbgrader("generate_feedback", NAME)
     course.nbgrader("export")
-    graded = run_grader("grade", folder / "class", "--out", folder / "graded", "--exercise", NAME)
+    options = ("--exercise", NAME, "--workers", 2)
+    graded = run_grader("grade", folder / "class", "--out", folder / "graded", *options)
     assert graded.returncode == 0, graded.stderr
     return course, reports_in(folder / "graded")
 
@@ -244,39 +245,34 @@ def test_other_notebooks_are_left_to_nbgrader(course):
     course.nbgrader("generate_assignment", "own")
     course.submit("right", instructors_own(), "own")
     course.nbgrader("autograde", "own")
-    course.nbgrader("export")
-    assert course.scores("own")["right"] == 1.5
+    printed, points = course.checked("right", "own").cells[0].outputs
+    assert printed.text == "from the kernel\n"
+    assert points.data["text/plain"] == "1.5"
+    # The one kernel of this course: so the test above would have seen others.
     assert course.kernels.read_text() == "started\n"
-    # This was the only kernel, so the one test above that no kernel ran does see kernels.
-
-
-def test_without_execution_nothing_is_graded(course):
-    command = ("autograde", NAME, "--student", "pretending", "--force", "--no-execute")
-    with pytest.raises(AssertionError, match="leave out --no-execute"):
-        course[0].nbgrader(*command)
 
 
 def test_init_refuses_a_folder_with_something_in_it(tmp_path):
     (tmp_path / "mine").write_text("mine")
     refused = run_grader("course", "init", tmp_path)
-    assert refused.returncode == 2
+    assert (refused.returncode, refused.stdout) == (2, "")
     assert "is not empty" in refused.stderr
+    assert "Traceback" not in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_init_refuses_a_file(tmp_path):
+def test_init_refuses_a_file_and_a_place_below_one(tmp_path):
     path = tmp_path / "file"
     path.write_text("mine")
     for place in (path, path / "below"):
-        refused = run_grader("course", "init", place)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert "Traceback" not in refused.stderr
+        with pytest.raises(UsageError):
+            tree.init(place, ROOT)
     assert path.read_text() == "mine"
 
 
 def test_init_takes_an_empty_folder(tmp_path):
     folder = tmp_path / "a course" / "of 2031"
     folder.mkdir(parents=True)
-    assert run_grader("course", "init", folder).returncode == 0
+    tree.init(folder, ROOT)
     found = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     assert sorted(path.as_posix() for path in found) == MADE

@@ -5,13 +5,14 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
+from traitlets.config import Config
 
 from grader.course import execute, warm
 from grader.course.cells import checked_exercise
 from grader.course.execute import GraderExecute
 from grader.course.outputs import check_outputs
 from grader.errors import GraderFault, UsageError
-from grader.model import CheckReport, ExerciseReport
+from grader.model import CheckReport, ExerciseReport, Outcome
 from grader.service import Job
 
 CHECK = 'from grader import check\n\ncheck("ones_bound")'
@@ -23,7 +24,7 @@ RESOURCES = {
 
 def report(score, max_score=10.0, output=""):
     """A report on ones_bound with one check."""
-    outcome = "not_determined" if score is None else "passed"
+    outcome: Outcome = "not_determined" if score is None else "passed"
     check = CheckReport("c", "a <b>title</b>", "f", "public", max_score, score, outcome)
     note = ["the grader's own fault: a bug"] if score is None else []
     return ExerciseReport(
@@ -99,6 +100,13 @@ def test_a_test_cell_that_would_have_to_be_run_is_no_full_marks(graded):
         GraderExecute().preprocess(notebook(CHECK, "assert curvature(1) == 2"), RESOURCES)
 
 
+def test_without_execution_nothing_is_graded():
+    step = GraderExecute(config=Config({"Execute": {"enabled": False}}))  # as --no-execute has it
+    with pytest.raises(GraderFault, match="leave out --no-execute"):
+        step(notebook(CHECK), RESOURCES)
+    step(notebook("not ours"), RESOURCES)
+
+
 def test_an_unknown_exercise_is_named():
     with pytest.raises(UsageError, match="no exercise 'other'"):
         GraderExecute().preprocess(notebook(CHECK.replace("ones_bound", "other")), RESOURCES)
@@ -146,7 +154,8 @@ def processes(monkeypatch):
 def test_one_process_grades_them_all(processes):
     process = warm.WarmProcess()
     processes.answers += ["first", "second"]
-    assert [process.grade(Job("a", "")), process.grade(Job("b", ""))] == ["first", "second"]
+    found: list[object] = [process.grade(Job("a", [])), process.grade(Job("b", []))]
+    assert found == ["first", "second"]
     process.close()
     assert [one.closed for one in processes.started] == [True]
 
@@ -156,15 +165,16 @@ def test_a_process_that_failed_answers_no_more(processes, end, error):
     process = warm.WarmProcess()
     processes.answers += [end, "second"]
     with pytest.raises(error):
-        process.grade(Job("a", ""))
-    assert process.grade(Job("b", "")) == "second"
+        process.grade(Job("a", []))
+    found: object = process.grade(Job("b", []))
+    assert found == "second"
     assert [one.closed for one in processes.started] == [True, False]
 
 
 def test_changed_checks_need_a_new_process(processes):
     process = warm.WarmProcess()
     processes.answers += ["first", "second"]
-    process.grade(Job("a", ""))
+    process.grade(Job("a", []))
     processes.checks = "2"
-    process.grade(Job("b", ""))
+    process.grade(Job("b", []))
     assert [one.closed for one in processes.started] == [True, False]

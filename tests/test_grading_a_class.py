@@ -15,12 +15,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from hatchling.builders.wheel import WheelBuilder
-from tests.sample_class import CLASS, ROOT, expected, reports_in, run_grader
 
-from grader import batch, results
+from grader import batch, layouts, results
 from grader.model import Report
 from grader.sandbox import Limits
 from grader.service import Job, Setup
+from tests.sample_class import CLASS, ROOT, expected, reports_in, run_grader
 
 PROBE = "def curvature(features):\n    return 2 * (features**2).mean()\n"
 
@@ -176,11 +176,11 @@ def test_a_grading_process_that_dies_costs_no_marks_and_stops_no_one(tmp_path, m
         return grade(self, job)
 
     monkeypatch.setattr(batch.Process, "grade", dying)
-    jobs = batch.find_students(tmp_path / "class")
+    setup = Setup(["ones_bound"], Limits())
     files = results.ResultFiles(tmp_path / "out")
-    first, second = batch.grade_class(
-        jobs, Setup(["ones_bound"], Limits()), files, 1, lambda report: None
-    )
+    with layouts.class_at(tmp_path / "class") as found:
+        jobs = [batch.outlined(entry, setup) for entry in found.entries]
+        first, second = batch.grade_class(jobs, setup, files, 1, lambda report: None)
     assert first.score is None
     assert first.exercises[0].status == "not_graded"
     assert {check.outcome for check in first.exercises[0].checks} == {"not_determined"}
@@ -240,7 +240,7 @@ def test_students_with_odd_names_are_graded_and_written_safely(tmp_path):
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    assert len(finished.stdout.split(b"\n\n")[0].splitlines()) == 1 + len(names)
+    assert len(finished.stdout.split(b"\n\n")[1].splitlines()) == 1 + len(names)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "summary.csv").read_text("utf-8"))))
     students = {row["student"] for row in rows}
     assert students == {"'=1+1", "line\\nfeed", "\\u202egnp.exe", "spaced name", "naïve-姓"}

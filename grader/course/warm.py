@@ -15,6 +15,7 @@ from grader import catalogue
 from grader.batch import Process
 from grader.errors import GraderFault
 from grader.grading import checks_fingerprint
+from grader.layouts import Entry
 from grader.model import ExerciseReport, Report
 from grader.sandbox import Limits
 from grader.service import Job, Setup
@@ -74,5 +75,6 @@ def grade_notebook(
             if module.stem != exercise and module.is_file() and not module.is_symlink():
                 shutil.copyfile(module, submission / module.name)
         (submission / f"{exercise}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-        report = _WARM.grade(Job(student, temporary))
+        entry = Entry(student, ((submission, student),))
+        report = _WARM.grade(Job.of(entry))
     return next(item for item in report.exercises if item.name == exercise)

@@ -59,14 +59,17 @@ def mean_square(features: Sequence[Plain]) -> Rounded:
 
 
 def curvature(features: Sequence[Plain]) -> Rounded:
-    """2q, the second derivative of the loss: n+2 operations on 2q, and all of that three times.
+    """2q, the second derivative of the loss: n+1 operations.
 
-    For programs that take it from the gradient at two weights: on targets t*x with abs(t) <= 2, at
-    the weights 0 and 1, the two gradients have the sizes 4q and 2q, three times the difference.
-    (3n+7 roundings: n+2 in each gradient, and the difference.)
+    Also for programs that take it from the gradient, as the difference between the weights 1 and 0
+    on targets that are nowhere larger than the features, or than 1: the monomials of the two
+    gradients then add up to no more than 2*q + 4*max(q, mean(abs(x))), which is what the operations
+    are granted on. (n+4 roundings on each, 3 for n = 1, where the mean is exact.)
     """
-    size = 2 * mean_square(features).value
-    return Rounded(size, upward(_granted(3 * (len(features) + 2), size)))
+    square = mean_square(features).value
+    width = Fraction(sum(abs(Fraction(x)) for x in features)) / len(features)
+    size = 2 * square + 4 * max(square, width)
+    return Rounded(2 * square, upward(_granted(len(features) + 1, size)))
 
 
 def rate_ceiling(features: Sequence[Plain]) -> Rounded | float:
@@ -77,29 +80,27 @@ def rate_ceiling(features: Sequence[Plain]) -> Rounded | float:
 
 
 def error_multiplier(rate: Plain, features: Sequence[Plain]) -> Rounded:
-    """m = 1 - 2*r*q, of size 1 + 2*r*q: near m = 0 only an absolute error is bounded.
+    """m = 1 - r*curvature, of size 1 + 2*r*q: near m = 0 only an absolute error is bounded.
 
-    Two operations more than the curvature, granted to both monomials: a program that measures m
-    as a quotient of two residuals rounds the 1 as often as the rest.
+    Also measured, as a quotient of two residuals of one step from the weight 0: that rounds the 1
+    twice, and the rest n+6 times, which the curvature has been granted.
     """
-    curve = Fraction(rate) * curvature(features).value
-    bound = _granted(3 * (len(features) + 2) + 2, 1 + curve)
-    return Rounded(1 - curve, upward(bound), 1 + curve)
+    return 1 - rounded(rate) * curvature(features)
 
 
 def growth_factor(rate: Plain, features: Sequence[Plain]) -> Rounded:
-    """m**2, the loss after a step over the loss before it: twice m's operations, and the square.
+    """m**2, the loss after a step over the loss before it: of size (1 + 2*r*q)**2, expanded or not.
 
-    (6n+21 roundings by a measured curvature.) Or a program takes one step of a run of its own, on
-    targets t*x from the weight 0, and divides the losses. The first is q*t**2. The new weight is
-    off by n+6 roundings of at most (1 + 2*r*q)*abs(t), its loss therefore by n+6 and twice n+6 of
-    (1 + 2*r*q)**2 times the first: with the first loss's own n+2 and the quotient, 4n+21 of m's
-    size squared.
+    Or a program takes one step on targets t*x from the weight 0 (or on targets 0) and divides the
+    two losses. The first one is q*t**2. The new weight is off by n+6 roundings of at most
+    (1 + 2*r*q)*abs(t), and the monomials of its loss add up to (1 + 2*r*q)**2 times the first loss.
+    Twice n+6, for the square; n+6 for computing it; n+2 for the first loss, and the quotient: 4n+21
+    roundings on m's size squared, for which 2n+11 operations are granted.
     """
     multiplier = error_multiplier(rate, features)
-    size = multiplier.size**2
-    bound = _granted(2 * (3 * (len(features) + 2) + 2) + 1, size)
-    return Rounded(multiplier.value**2, upward(bound), size)
+    formula = multiplier**2
+    measured = _granted(2 * len(features) + 11, formula.size)
+    return Rounded(formula.value, max(formula.bound, upward(measured)), formula.size)
 
 
 def loss(weight: Rounded, features: Sequence[Plain], targets: Sequence[Plain]) -> Rounded:
@@ -112,7 +113,7 @@ def loss(weight: Rounded, features: Sequence[Plain], targets: Sequence[Plain]) -
 
 
 def gradient(weight: Rounded, features: Sequence[Plain], targets: Sequence[Plain]) -> Rounded:
-    """2*mean(x*(w*x - y)), by autodiff, by residuals or expanded: n+4 operations on monomials that
+    """2*mean(x*(w*x - y)), by autodiff, by residuals or expanded: n+3 operations on monomials that
     add up to 2*q*(abs(w) + T).
 
     (n+5 roundings.) A weight that is off by e has a gradient that is off by exactly 2*q*e.
@@ -134,7 +135,7 @@ def _gradient(weight: Rounded, data: _Means) -> Rounded:
     value = 2 * (data.xx * weight.value - data.xy)
     size = 2 * (data.xx * reach + data.xy_size)
     carried = 2 * data.xx * weight.bound
-    return Rounded(value, upward(_granted(data.n + 4, size) + carried), size)
+    return Rounded(value, upward(_granted(data.n + 3, size) + carried), size)
 
 
 def run(
@@ -146,38 +147,51 @@ def run(
 ) -> tuple[Rounded, list[Row]]:
     """`steps` steps of plain descent: the final weight, and a row per step before its update.
 
-    Theorem. Let s = 1 + 2*r*q and D(v) = g*s*(v + T), where g is what n+6 operations are granted.
-    A weight that is off by at most e is off by at most e' = abs(m)*e + D(abs(w) + e) a step later.
-
-    Proof, for a program that steps. The exact step w' = m*w + 2*r*mean(x*y) takes an error e to m*e
-    and no more. Its monomials add up to v + 2*r*q*(v + T) <= s*(v + T) at a weight of magnitude v;
-    gradient, rate, product and difference are n+6 operations (n+8 roundings). (Arithmetic on
-    `Rounded`s all the way would give s*e: it can't know that w and its gradient carry one error.)
-
-    Proof, for a program that has the closed form w = t + (w0 - t)*m**k, with t known: let f be
-    abs(w0 - t)*abs(m)**k + e after k steps. As abs(w) + T >= abs(w - t), f' >= (abs(m) + g*s)*f, and
-    so e >= abs(w0 - t)*((abs(m) + g*s)**k - abs(m)**k). That is what an error of g*s in m itself
-    can do. Of the 2n+12 roundings that g counts, m and each product with it need n+6. Rounding t and
-    w0 on entry, the power by a library function, and the three last operations need 8 more, each at
-    most u*(abs(m)**k*(abs(w0) + T) + T), and D is granted that at the first step and at the last.
-    (For n = 1, m needs n+4: a mean of one number isn't rounded.) Loss and gradient by closed forms
-    of their own, q*(w0-t)**2*m**(2*k) and its like, have the same error in m, which moves them no
-    farther than the weight's error does, by the formulas in `loss` and `gradient`.
-
-    The first row's weight is exact if it is 0; else it may have been rounded, by itself and by
-    w0 - t + t.
+    The bound on a weight is the larger one of two, for the two ways to a row (`_stepping`,
+    `_closed`). Loss and gradient follow from the weight's, as in `loss` and `gradient`. That is
+    enough, too, for a program that has closed forms for them, q*(w0-t)**2*m**(2*k) and its like:
+    an error in m moves them no farther than the weight that has this error would.
     """
-    data = _means(features, targets)
-    double_rate = 2 * Fraction(rate)
-    multiplier, spread = abs(1 - double_rate * data.xx), 1 + double_rate * data.xx
-    weight = rounded(initial_weight)
-    if weight.value:
-        weight = Rounded(weight.value, _granted(2, abs(weight.value) + data.target_size))
+    data, exact_rate = _means(features, targets), Fraction(rate)
+    weight = Fraction(initial_weight)
+    stepped = rounded(initial_weight).bound
     rows: list[Row] = []
-    for _ in range(steps):
-        rows.append((weight, _loss(weight, data), abs(_gradient(weight, data))))
-        reach = abs(weight.value) + weight.bound + data.target_size
-        bound = multiplier * weight.bound + _granted(data.n + 6, spread * reach)
-        value = weight.value - double_rate * (data.xx * weight.value - data.xy)
-        weight = Rounded(value, upward(bound))
-    return weight, rows
+    for step in range(steps + 1):
+        closed = _closed(step, exact_rate, data, Fraction(initial_weight))
+        here = Rounded(weight, max(stepped, closed))
+        rows.append((here, _loss(here, data), abs(_gradient(here, data))))
+        stepped = _stepping(stepped, weight, exact_rate, data)
+        weight -= exact_rate * 2 * (data.xx * weight - data.xy)
+    return rows[-1][0], rows[:-1]
+
+
+def _stepping(error: Fraction, weight: Fraction, rate: Fraction, data: _Means) -> Fraction:
+    """The error after a step by a program that is off by at most `error` before it.
+
+    The exact step w' = m*w + 2*r*mean(x*y) takes an error e to m*e and no more. (Arithmetic on
+    `Rounded`s would make it (1 + 2*r*q)*e: it can't know that w and its gradient carry one error.)
+    To this the step adds its own roundings, at a weight v of at most abs(w) + e: its monomials are
+    v, with two operations (3 roundings, in m*w + c), and 2*r*q*(v + T) altogether, with n+3 for the
+    gradient and two more (n+8 roundings, 6 for n = 1).
+    """
+    reach = abs(weight) + error
+    change = 2 * rate * data.xx
+    local = _granted(2, reach) + _granted(data.n + 5, change * (reach + data.target_size))
+    return upward(abs(1 - change) * error + local)
+
+
+def _closed(step: int, rate: Fraction, data: _Means, start: Fraction) -> Fraction:
+    """The error of a program that computes w = t + (w0 - t)*m**step, where it knows t.
+
+    Let h be what m may be off by, with one rounding of the power for each factor: two operations on
+    1, and n+4 on 2*r*q (n+6 roundings). The power is off by at most (abs(m) + h)**step -
+    abs(m)**step. Then four operations: a power by a library function, the two differences and the
+    product (6 roundings, with t and w0 rounded on entry). From w0 = 0 the first weight is exact.
+    """
+    if step == 0 and start == 0:
+        return Fraction(0)
+    change, optimum = 2 * rate * data.xx, data.xy / data.xx if data.xx else Fraction(0)
+    multiplier = abs(1 - change)
+    most = multiplier + _granted(2, Fraction(1)) + _granted(data.n + 4, change)
+    off = abs(start - optimum) * (most**step - multiplier**step)
+    return upward(off + _granted(4, most**step * (abs(start) + data.target_size) + data.target_size))

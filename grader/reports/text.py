@@ -2,11 +2,12 @@
 
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from grader.model import CheckReport, ExerciseReport, Report
 
 WIDTH = 88
+SHOWN_STUDENTS = 40
 MARKS = {
     "passed": "ok",
     "failed": "WRONG",
@@ -104,6 +105,23 @@ def student_text(report: Report, *, for_student: bool = True) -> str:
     lines += [piece for note in report.notes for piece in _wrapped(f"note: {note}", 0)]
     parts = [exercise_text(exercise, for_student=for_student) for exercise in report.exercises]
     return "\n\n".join(["\n".join(lines), *parts]) + "\n"
+
+
+def found_table(
+    layout: str, exercises: Sequence[str], students: Sequence[tuple[str, Mapping[str, str]]]
+) -> str:
+    """What was recognised, before anything is graded: the layout, and each student's files."""
+    lines = [f"layout: {layout}; students: {len(students)}"]
+    rows = [["student", *exercises]]
+    for student, files in students[:SHOWN_STUDENTS]:
+        rows.append([_shortened(one_line(t)) for t in (student, *(files[e] for e in exercises))])
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    if len(students) > SHOWN_STUDENTS:
+        lines.append(f"... and {len(students) - SHOWN_STUDENTS} more")
+    return "\n".join(lines) + "\n"
 
 
 def class_table(reports: Sequence[Report]) -> str:

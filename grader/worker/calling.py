@@ -82,8 +82,8 @@ class _Argument:
         self._entries: dict[str, _Argument] | None = None
         if isinstance(value, list):
             flat = value[0] if value and isinstance(value[0], list) else value
-            kind = np.bool_ if flat and isinstance(flat[0], bool) else np.float32
-            original = np.asarray(value, dtype=kind)
+            kind = "bool" if flat and isinstance(flat[0], bool) else "float32"
+            original: np.ndarray[Any, Any] = np.asarray(value, dtype=kind)
             self._data = original.tobytes()
             self.given = jnp.asarray(original)
         elif isinstance(value, dict):
@@ -103,8 +103,16 @@ class _Argument:
         return False
 
 
-def call(namespace: dict[str, Any], name: str, arguments: list[Any] | None) -> Reply:
-    """Call `namespace[name]` on fresh arguments; with `arguments` None, look at it instead."""
+def call(
+    namespace: dict[str, Any],
+    name: str,
+    arguments: list[Any] | None,
+    filenames: Collection[Any] = (),
+) -> Reply:
+    """Call `namespace[name]` on fresh arguments; with `arguments` None, look at it instead.
+
+    `filenames` are what the lines of the student's file go by; without them, `__file__`.
+    """
     if name not in namespace:
         return ("missing",)
     try:
@@ -117,7 +125,7 @@ def call(namespace: dict[str, Any], name: str, arguments: list[Any] | None) -> R
         changed = any(argument.changed() for argument in given)
         return ("returned", portable(result), changed)
     except BaseException as error:
-        return raised(error, (namespace.get("__file__"),))
+        return raised(error, filenames or (namespace.get("__file__"),))
 
 
 def raised(error: BaseException, filenames: Collection[Any]) -> Reply:

@@ -15,6 +15,7 @@ import inspect
 import linecache
 import sys
 import types
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -87,6 +88,7 @@ class Submission:
         self.namespace["display"] = lambda *things, **_: print(*map(repr, things))
         self.namespace["get_ipython"] = lambda: shell
         self.units: list[Unit | None] = []
+        self.filenames = {filename}  # that lines of the student's own file go by
         self._flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         sys.modules[MODULE] = self.module
         sys.modules["grader"] = stand_in()
@@ -101,15 +103,18 @@ class Submission:
         """
         replies: list[Reply] = []
         filenames = self._filenames(cells)
+        self.filenames = set(filenames)
         for number, ((source, first_line), filename) in enumerate(
             zip(cells, filenames, strict=True)
         ):
+            lines_before = first_line - 1
             try:
                 tree = ast.parse(source, filename)
-                ast.increment_lineno(tree, first_line - 1)
+                ast.increment_lineno(tree, lines_before)
+                lines_before = 0
                 codes = self._compiled(tree, filename, split)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                replies.append(_syntax_reply(error, number, first_line))
+                replies.append(_syntax_reply(error, number, first_line, lines_before))
                 self.units.append(None)
                 continue
             for line, code in codes:
@@ -120,11 +125,15 @@ class Submission:
     def _compiled(
         self, tree: ast.Module, filename: str, split: bool
     ) -> list[tuple[int, types.CodeType]]:
-        """Each unit's first line and code. What a cell takes from the future holds from there on."""
-        whole = self._code(tree, filename)  # finds what is wrong only as a whole
-        self._flags |= _future_flags(tree)
+        """Each unit's first line and code. What is imported from the future holds from there on."""
         if not split:
-            return [(tree.body[0].lineno if tree.body else 0, whole)]
+            code = self._code(tree, filename)
+            self._flags |= _future_flags(tree)
+            return [(tree.body[0].lineno if tree.body else 0, code)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # each comes again with its statement
+            self._code(tree, filename)  # what is wrong only as a whole: a late import of the future
+        self._flags |= _future_flags(tree)
         size = -(-len(tree.body) // MAX_UNITS) or 1
         groups = [tree.body[start : start + size] for start in range(0, len(tree.body), size)]
         return [
@@ -147,11 +156,6 @@ class Submission:
         for filename, (source, _) in zip(filenames, cells, strict=True):
             remember_lines(filename, source)
         return filenames
-
-    @property
-    def filenames(self) -> set[str]:
-        """The names that lines of the student's own file go by."""
-        return {unit.filename for unit in self.units if unit is not None}
 
     def run(self, number: int) -> Reply:
         """Run one unit: ("ran",) or ("raised", type, kinds, message, line)."""
@@ -186,8 +190,8 @@ def _as_one(cells: list[tuple[str, int]]) -> str:
     return "\n".join(lines)
 
 
-def _syntax_reply(error: BaseException, cell: int, first_line: int) -> Reply:
+def _syntax_reply(error: BaseException, cell: int, first_line: int, lines_before: int) -> Reply:
     if isinstance(error, SyntaxError):
-        line = (error.lineno or 1) + first_line - 1
-        return ("syntax", cell, line, error.offset or 0, cut(str(error.msg), 300))
+        line = (error.lineno or first_line - lines_before) + lines_before
+        return ("syntax", cell, line, max(error.offset or 0, 0), cut(str(error.msg), 300))
     return ("syntax", cell, first_line, 0, cut(f"{type(error).__name__}: {error}", 300))

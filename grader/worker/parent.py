@@ -4,11 +4,14 @@ It never touches a JAX device: XLA's thread pools don't survive a fork, and a ch
 had started them hangs at its first compilation.
 """
 
+import contextlib
 import ctypes
 import gc
 import os
+import shutil
 import signal
 import socket
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -16,24 +19,32 @@ from typing import Any
 from grader import wire
 from grader.worker import child
 
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+PATIENCE = 0.5  # seconds for a child that is ending by itself
+CLEARING_TIME = 10.0  # seconds to kill what a student's code left behind
+
+# What the parent doesn't ignore: what can't be, and what tells that it is itself at fault.
+_NOT_IGNORED = {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT"}
 
 
 def serve(control: int) -> None:
-    """Obey the grader on the socket `control`: ("fork",) with two descriptors, ("end", pid).
+    """Obey the grader on the socket `control`: ("fork",) with two descriptors, ("end", pid, wait).
 
     "fork" is answered by the child's pid; "end" kills what is left of the child and of everything
-    that it started, and is answered by (signal, exit code, CPU seconds).
+    that it started, and is answered by (signal, exit code, CPU seconds). A child works in a folder
+    of its own below the parent's working folder.
     """
-    import jax.numpy  # noqa: F401
-    import numpy  # noqa: F401
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for number in _ignored_signals():
+        signal.signal(number, signal.SIG_IGN)
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    folder = Path.cwd()
     gc.collect()
     gc.freeze()
-    with socket.socket(fileno=os.dup(control)) as channel:
-        os.dup2(os.open(os.devnull, os.O_RDONLY), control)
+    with socket.socket(fileno=os.dup(control)) as channel, Path(os.devnull).open("rb") as null:
+        os.dup2(null.fileno(), control)
         _reply(channel, "ready")
         while True:
             message, descriptors, _, _ = socket.recv_fds(channel, 4096, 2)
@@ -42,36 +53,57 @@ def serve(control: int) -> None:
                 return
             verb, *rest = wire.decode(message)
             if verb == "fork":
-                _reply(channel, _fork(channel, descriptors))
+                _reply(channel, _fork(channel, descriptors, folder))
                 for descriptor in descriptors:
                     os.close(descriptor)
             else:
-                _reply(channel, end(rest[0]))
+                ended = end(*rest)
+                _empty(folder)
+                _reply(channel, ended)
+
+
+def _ignored_signals() -> list[int]:
+    return [n for n in signal.valid_signals() if getattr(n, "name", "") not in _NOT_IGNORED]
 
 
 def _reply(channel: socket.socket, value: Any) -> None:
     channel.sendall(wire.encode(value))
 
 
-def _fork(channel: socket.socket, descriptors: list[int]) -> int:
+def _fork(channel: socket.socket, descriptors: list[int], folder: Path) -> int:
+    scratch = tempfile.mkdtemp(dir=folder)
     pid = os.fork()
     if pid:
         return pid
-    status = 1
     try:
+        child.die_with_parent()
         channel.close()
         os.setsid()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        child.serve(descriptors[0], descriptors[0], output=descriptors[1])
-        status = 0
+        _restore_signals()
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+        os.chdir(scratch)
+        os.environ |= dict.fromkeys(("HOME", "TMPDIR"), scratch)
+        child.serve_and_exit(descriptors[0], descriptors[0], output=descriptors[1])
     finally:
-        os._exit(status)
+        os._exit(1)
 
 
-def end(pid: int) -> tuple[int, int, float]:
-    """Kill the child and all its descendants; its (signal, exit code, CPU seconds used)."""
-    # A child that is ending by itself is given a moment, so that its own end is what is reported.
-    deadline = time.monotonic() + 0.5
+def _restore_signals() -> None:
+    """Every signal as Python has it at its start."""
+    for number in _ignored_signals():
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def end(pid: int, wait: bool) -> tuple[int, int, float]:
+    """Kill the child and all its descendants; its (signal, exit code, CPU seconds used).
+
+    With `wait`, a child that is ending by itself is given a moment, so that its own end is what is
+    reported.
+    """
+    deadline = time.monotonic() + (PATIENCE if wait else 0)
     while True:
         ended, status, usage = os.wait4(pid, os.WNOHANG)
         if ended or time.monotonic() > deadline:
@@ -88,9 +120,25 @@ def end(pid: int) -> tuple[int, int, float]:
 
 
 def end_all_children() -> None:
-    """Kill every descendant. Orphans come to this process, a subreaper, so the loop meets them."""
+    """Kill every descendant. Orphans come to this process, a subreaper, so the loop meets them.
+
+    Processes that multiply faster than they are killed end the parent, which is then replaced.
+    """
+    deadline = time.monotonic() + CLEARING_TIME
     while children := Path("/proc/thread-self/children").read_text().split():
+        if time.monotonic() > deadline:
+            raise RuntimeError("a student's processes can't be ended")
         for pid in children:
             os.kill(int(pid), signal.SIGKILL)
         for pid in children:
             os.waitpid(int(pid), 0)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what was written; what can't be removed is out of the way of the next child."""
+    for entry in folder.iterdir():
+        with contextlib.suppress(OSError, RecursionError):
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()

@@ -14,7 +14,9 @@ import numpy as np
 
 from grader import wire
 
-MAX_CUT = 2_000  # characters kept of a text or a message
+MAX_CUT = 2_000  # characters kept of a message
+MAX_ANSWER_TEXT = 20_000  # characters kept of a text that is an answer, for the person who reads it
+TEXT_PER_ITEM = 32  # characters that count as one item
 MAX_NESTING = 6  # lists in lists; an answer that is due has two
 MAX_BITS = 8 * (wire.MAX_INTEGER - 1)  # of an integer, and of either half of a fraction
 MAX_DECIMAL = 2_000  # places of a Decimal before or after the point
@@ -61,7 +63,7 @@ class _Carrier:
         if value is None or value is True or value is False:
             return value
         if isinstance(value, str):  # NumPy's text is one, too
-            return cut(value)
+            return self.text(value)
         if isinstance(value, np.ndarray | np.generic) or _is_arraylike(value):
             return self.array(value)
         if isinstance(value, int):
@@ -77,6 +79,11 @@ class _Carrier:
             return self.mapping(value, depth)
         return wire.WireOpaque(_described(value))
 
+    def text(self, value: str) -> str:
+        text = cut(value, MAX_ANSWER_TEXT)
+        self.count(len(text) // TEXT_PER_ITEM)
+        return text
+
     def array(self, value: Any) -> Any:
         if isinstance(value, range | array.array | memoryview):
             self.count(_length(value))
@@ -84,6 +91,9 @@ class _Carrier:
         shape, dtype = tuple(int(length) for length in value.shape), str(value.dtype)
         if wire.extent(shape) > wire.MAX_ITEMS or len(shape) > wire.MAX_DIMENSIONS:
             return wire.WireOpaque(f"an array of shape {shape}")
+        if 0 in shape:  # an empty array may be of any dtype
+            self.count(wire.extent(shape))
+            return wire.WireArray("float64", shape, b"")
         if dtype.startswith(_REFUSED_DTYPES):
             return wire.WireOpaque(f"an array of dtype {cut(dtype, 100)}")
         if isinstance(value, np.ndarray) and np.any(getattr(value, "mask", False)):
@@ -91,7 +101,7 @@ class _Carrier:
         plain = np.asarray(value)
         self.count(wire.extent(plain.shape))
         if plain.dtype.kind == "U" and plain.shape == ():
-            return cut(str(plain))
+            return self.text(str(plain))
         name = _wire_dtype(plain.dtype)
         if name is None or plain.ndim > wire.MAX_DIMENSIONS:
             return wire.WireOpaque(f"an array of dtype {cut(str(plain.dtype), 100)}")
@@ -106,10 +116,7 @@ class _Carrier:
     def mapping(self, value: collections.abc.Mapping[Any, Any], depth: int) -> Any:
         if depth >= MAX_NESTING:
             return wire.WireOpaque(f"a {type(value).__name__} too deeply nested")
-        return {
-            cut(str(key), 200): self.carried(item, depth + 1)
-            for key, item in value.items()
-        }
+        return {cut(str(key), 200): self.carried(item, depth + 1) for key, item in value.items()}
 
 
 def _described(value: Any) -> str:
@@ -154,7 +161,7 @@ def _wire_dtype(dtype: "np.dtype[Any]") -> str | None:
         return "uint64"
     if kind == "f" and size >= 8:
         return "float64"  # a long double is rounded; no bound is as narrow as that
-    if kind == "f" or name.startswith(("bfloat", "float")) and size <= 2 and name != "float0":
+    if kind == "f" or (name.startswith(("bfloat", "float")) and size <= 2 and name != "float0"):
         return "float32"
     return None
 
