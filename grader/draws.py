@@ -8,10 +8,12 @@ Lengths come from a short list, since each new array shape costs a compilation.
 """
 
 import math
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 from hypothesis import strategies as st
+
+T = TypeVar("T")
 
 LENGTHS = (1, 2, 3, 5)
 NOT_FINITE = (math.nan, math.inf, -math.inf)
@@ -53,8 +55,16 @@ def vectors(
         full = st.lists(full_float32(), min_size=length, max_size=length)
         return st.one_of(coarse, coarse, full)
 
-    drawn = st.sampled_from(tuple(lengths)).flatmap(of_length)
+    drawn = _of_some_length(lengths, of_length)
     return drawn if zeros else drawn.filter(any)
+
+
+def _of_some_length(
+    lengths: Sequence[int], of_length: Callable[[int], st.SearchStrategy[T]]
+) -> st.SearchStrategy[T]:
+    """What `of_length` draws, for one of `lengths`: strategies made once, not at every draw."""
+    made = {length: of_length(length) for length in lengths}
+    return st.sampled_from(tuple(lengths)).flatmap(made.__getitem__)
 
 
 def rates(low: int = 1, high: int = 99) -> st.SearchStrategy[float]:
@@ -80,9 +90,11 @@ def datasets(
     lengths: Sequence[int] = LENGTHS,
 ) -> st.SearchStrategy[tuple[list[float], list[float]]]:
     """Features and targets of one length, each as from `vectors`."""
-    return st.sampled_from(tuple(lengths)).flatmap(
-        lambda length: st.tuples(vectors((length,)), vectors((length,)))
-    )
+
+    def of_length(length: int) -> st.SearchStrategy[tuple[list[float], list[float]]]:
+        return st.tuples(vectors((length,)), vectors((length,)))
+
+    return _of_some_length(lengths, of_length)
 
 
 def marks(

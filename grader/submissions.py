@@ -99,7 +99,7 @@ def read(
     if sole is not None and len(files) == 1 and roots[0][0].is_file():
         files = [StoredFile(f"{sole}{PurePosixPath(files[0].name).suffix}", files[0].data)]
     return Submission(
-        student=student or student_name(roots[0][0]),
+        student=student_name(roots[0][0].resolve()) if student is None else student,
         found={name: _find(name, files, found.refused) for name in names},
         notes=tuple(found.notes),
         fingerprint=_fingerprint(found),
@@ -129,7 +129,8 @@ def _fingerprint(found: Contents) -> str:
 def _find(name: str, files: Sequence[StoredFile], refused: Sequence[Refused]) -> Found:
     """The file that is meant for the exercise `name`, read; or why there is none."""
     named = [file for file in files if spelled(file.name) == name]
-    exact = {file.name for file in named if PurePosixPath(file.name).stem == name}
+    spellings = (f"{name}.py", f"{name}.ipynb")
+    exact = {file.name for file in named if PurePosixPath(file.name).name in spellings}
     candidates = named or _by_content(name, files)
     worked = _worked_on(candidates, name)
     chosen = [file for file in worked if file.name in exact] or worked

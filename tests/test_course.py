@@ -14,12 +14,17 @@ from typing import Any
 import nbformat
 import pytest
 
+from grader import catalogue
 from grader.course import tree
 from grader.errors import UsageError
 from tests.sample_class import ROOT, reports_in, run_grader
 
 NAME = "ones_bound"
-MADE = ["nbgrader_config.py", f"source/{NAME}/lesson.py", f"source/{NAME}/{NAME}.ipynb"]
+EXERCISES = catalogue.names()
+MADE = sorted(
+    ["nbgrader_config.py"]
+    + [f"source/{name}/{file}" for name in EXERCISES for file in ("lesson.py", f"{name}.ipynb")]
+)
 
 # Stands in for every kernel: it leaves a line behind, and is then the usual one.
 KERNEL = """\
@@ -176,7 +181,7 @@ def test_init_names_what_it_wrote_and_what_comes_next(course):
     for path in MADE:
         assert f"wrote {course[0].folder / path}" in told
     for command in ("generate_assignment", "autograde", "generate_feedback"):
-        assert f"nbgrader {command} {NAME}" in told
+        assert f"nbgrader {command} {EXERCISES[0]}" in told
 
 
 def test_the_release_is_what_students_get_from_us(course):

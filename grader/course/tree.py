@@ -34,19 +34,19 @@ def init(folder: Path, root: Path) -> list[str]:
             (folder / path).write_bytes(content)
     except OSError as error:
         raise UsageError(f"can't write into {str(folder)!r}: {error.strerror}") from error
-    first = scaffolds.exercise_names(root)[0]
+    first = catalogue.names()[0]
     told = NEXT.format(folder=folder, exercise=first)
     return [*(f"wrote {folder / path}" for path in files), *told.splitlines()]
 
 
 def course_files(root: Path, course: str) -> dict[Path, bytes]:
-    """The files of a course by their path in it: one assignment for each exercise at `root`.
+    """The files of a course by their path in it: one assignment for each exercise.
 
     An assignment is the instructor's notebook, and beside it the module that the page imports.
     """
     files = {Path("nbgrader_config.py"): nbgrader_config(course).encode()}
     lesson = (root / "exercises" / "lesson.py").read_bytes()
-    for name in scaffolds.exercise_names(root):
+    for name in catalogue.names():
         due = catalogue.exercise(name).signatures
         notebook = scaffolds.source_notebook(root / "solutions" / f"{name}.py", due)
         assignment = Path("source", name)

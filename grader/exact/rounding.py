@@ -9,25 +9,26 @@ Beside value and bound a `Rounded` carries its `size`: what the formula that mad
 input is replaced by its magnitude and each difference by a sum. Without cancellation size and
 magnitude are the same.
 
-Theorem. Let a formula be made of sums, differences and products, and of quotients by things that
-don't cancel. Let a program evaluate it in any order, factored or expanded, fused or not. Written
-out, its result is the formula's monomials, each times a product of factors (1 + d) and 1/(1 + d),
-one for each rounding on the monomial's way to the result. Let no monomial take more than k roundings
-for each of the formula's own operations on its way. Then the result is within `bound` of `value`.
+Theorem. Let a formula be made of sums, differences, products, and quotients by sums of one sign.
+Let a program evaluate it in any order: factored or expanded, summed from either end, fused or not.
+Written out, the result is the formula's monomials, each times a product of factors (1 + d) and
+1/(1 + d), one for each rounding on the monomial's way to the result. Let these be, for each monomial,
+no more than k times the formula's own operations on its way. Then the result is within `bound` of
+`value`.
 
-Proof. A product of r such factors is 1 + t with |t| <= gamma(r) = r*u/(1 - r*u) (lemma 3.1), and
-(1 + gamma(k))**p - 1 >= gamma-free error of any k*p factors, since 1 + gamma(k) = 1/(1 - k*u) is at
-least (1 - u)**-k. `bound` is the sum, over the monomials, of the magnitude times
-(1 + gamma(k))**p - 1, where p counts the operations on the monomial's way: each rule below adds
-gamma(k) times the size of its result to what its operands bring along. `size` is the sum of the
-magnitudes. A quotient's rule follows from |A/B - a/b| = |(A-a) - (a/b)*(B-b)| / |B|.
+Proof. The product of j such factors differs from 1 by at most (1 - u)**-j - 1. For j = k*p that is at
+most (1 + gamma(k))**p - 1, where gamma(k) = k*u/(1 - k*u) (lemma 3.1), since 1 + gamma(k) =
+1/(1 - k*u) >= (1 - u)**-k. Let p be the number of the formula's operations on a monomial's way. Each
+rule below adds gamma(k) times size and error of its result to the errors that the operands bring
+along, on their sizes; so `bound` is at least the sum of all monomials' magnitudes, each times its
+(1 + gamma(k))**p - 1. For the quotient, |A/B - a/b| = |(A - a) - (a/b)*(B - b)| / |B|.
 
-k is 2 (`GRANTED`): one rounding for the operation itself, and one for a wasteful way to it: a
-division made a product with a rounded reciprocal (jitted JAX), a power by a library function, a
-square root squared again, a product distributed over a sum. A number that isn't a float32, such as
-the Python float 0.1, is rounded on entry: `rounded` gives it an error of u of its own.
-Results in float64 are within the same bounds: their u is 2**-29 of this one. Nothing may underflow:
-whoever computes with what may be below 2**-100 adds a floor (see `descent`).
+k is 2 (`GRANTED`): one rounding for the operation itself, and one for a wasteful way to it, such as
+a division made a product with a rounded reciprocal (jitted JAX), a power by a library function
+(NumPy's is off by 1.7u), or a factor multiplied into each term of a sum. A number that isn't a
+float32, such as the Python float 0.1, may be rounded on entry: `rounded` gives it an error of u.
+Results in float64 are within the same bounds: their u is 2**-29 of this one. Nothing may underflow;
+what may get below 2**-100 needs a floor (see `descent`).
 """
 
 from __future__ import annotations

@@ -161,11 +161,11 @@ TWO_LENGTHS = ((1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2), (3, 5), (5, 3))
 
 
 def of_two_lengths() -> st.SearchStrategy[Repair]:
-    """Features, some of which need nothing, and a finite source that is longer or shorter."""
+    """Features, with NaN or not, and a finite source that is longer or shorter."""
 
     def of_lengths(lengths: tuple[int, int]) -> st.SearchStrategy[Repair]:
         n, m = lengths
-        features = st.builds(spoiled, vectors((n,)), marks(n, some=False))
+        features = st.builds(spoiled, vectors((n,)), marks(n, (NAN,), some=False))
         return st.tuples(features, vectors((m,)))
 
     return st.sampled_from(TWO_LENGTHS).flatmap(of_lengths)
@@ -198,6 +198,7 @@ def test_corruption_is_exact(student, case):
 
 @pytest.mark.points(0.75, about="step_is_finite", draws=20)
 @given(weight=weights(), case=spoiled_datasets())
+@example(weight=1.0, case=([1.0], [1.0], [NAN]))
 @example(weight=1.0, case=([1.0], [1.0], [INF]))
 @example(weight=0.0, case=([1.0], [1.0], [-INF]))
 @example(weight=1.0, case=([1.0, 2.0], [1.0, 2.0], [NAN, None]))
@@ -213,6 +214,7 @@ def test_features_are_watched(student, weight, case):
 
 @pytest.mark.points(0.75, about="step_is_finite", draws=20)
 @given(weight=weights(), case=spoiled_datasets())
+@example(weight=1.0, case=([1.0], [1.0], [NAN]))
 @example(weight=1.0, case=([1.0], [1.0], [INF]))
 @example(weight=1.0, case=([0.0], [0.0], [-INF]))
 @example(weight=0.0, case=([1.0, 2.0], [1.0, 2.0], [None, NAN]))
@@ -489,7 +491,7 @@ MISCONCEPTIONS = [
         "infinity_passes",
         "step_is_finite",
         step_without_nan,
-        (1.0, [1.0], [INF]),
+        (1.0, [INF], [1.0]),
         """You look for NaN, and an infinite loss passes. Infinity is not finite either, and a step
         with an infinite gradient takes the weight to infinity; at the next step the difference of
         two infinities is NaN. So the run breaks one step later, farther from its cause. Ask
@@ -500,7 +502,7 @@ MISCONCEPTIONS = [
         "targets_not_watched",
         "step_is_finite",
         lambda weight, features, targets: Truth(all(map(math.isfinite, features))),
-        (1.0, [1.0], [INF]),
+        (1.0, [1.0], [NAN]),
         """Your answer depends on the features alone. A target that is not finite does the same
         harm: it enters the residual of its example, and through it the loss and the gradient. Put
         NaN among the targets of the worked case and work out both by hand. If you ask loss and
@@ -511,7 +513,7 @@ MISCONCEPTIONS = [
         "nothing_is_noticed",
         "step_is_finite",
         lambda weight, features, targets: Truth(True),
-        (1.0, [1.0], [INF]),
+        (1.0, [NAN], [1.0]),
         """Your function calls every step finite. If you compare with NaN by == or !=, that is the
         reason: NaN is not equal to anything, itself included, so the one comparison is never true
         and the other one always. There are functions that ask what kind of number one has; use
@@ -524,7 +526,7 @@ MISCONCEPTIONS = [
         lambda weight, features, targets: Truth(
             not step_is_finite(weight, features, targets).value
         ),
-        (1.0, [1.0], [INF]),
+        (1.0, [1.0], [1.0]),
         """You find what there is to find and give the opposite answer. The name asks whether the
         step is finite: true means that all is well. As it stands, a healthy run would be stopped
         and a broken one let through.

@@ -126,7 +126,7 @@ def adam_steps(eps: Sequence[float | None]) -> st.SearchStrategy[Step]:
     return drawn.filter(lambda step: rescaled.adam_is_asked(*step[1:5]))
 
 
-@pytest.mark.points(1, about="scaled_gradient")
+@pytest.mark.points(1, about="scaled_gradient", draws=30)
 @given(scale=factors(), weight=weights(), data=datasets())
 @example(scale=4.0, weight=1.0, data=([3.0, 3.0], [1.0, 1.0]))
 @example(scale=2.0, weight=1.0, data=([2.0, -1.0], [1.0, 3.0]))
@@ -138,7 +138,7 @@ def test_gradient_is_exact(student, scale, weight, data):
     expect(student.scaled_gradient(scale, weight, *data), scaled_gradient(scale, weight, *data))
 
 
-@pytest.mark.points(0.5, about="compensating_rate")
+@pytest.mark.points(0.5, about="compensating_rate", draws=15)
 @given(rate=rates(), scale=factors())
 @example(rate=0.5, scale=4.0)
 @example(rate=0.5, scale=0.25)
@@ -148,7 +148,7 @@ def test_rate_is_exact(student, rate, scale):
     expect(student.compensating_rate(rate, scale), compensating_rate(rate, scale))
 
 
-@pytest.mark.points(1, about="update")
+@pytest.mark.points(1, about="update", draws=30)
 @given(rate=rates(), scale=factors(), weight=weights(), data=datasets())
 @example(rate=0.125, scale=4.0, weight=1.0, data=([3.0, 3.0], [1.0, 1.0]))
 @example(rate=0.5, scale=1.0, weight=2.0, data=([1.0, -1.0], [2.0, -2.0]))
@@ -159,7 +159,7 @@ def test_update_is_exact(student, rate, scale, weight, data):
     expect(student.update(rate, scale, weight, *data), due)
 
 
-@pytest.mark.points(0.75, about="clipped_update", draws=30)
+@pytest.mark.points(0.75, about="clipped_update", draws=20)
 @given(step=clipped_steps((0.5, 0.05, 0.2, 0.8, 0.9)))
 @example(step=(0.125, 4.0, 2.0, 1.0, [3.0, 3.0], [1.0, 1.0]))
 @example(step=(0.125, 4.0, 2.0, -1.0, [3.0, 3.0], [1.0, 1.0]))
@@ -170,7 +170,7 @@ def test_step_beyond_the_clip_is_exact(student, step):
     expect(student.clipped_update(*step), clipped_update(*step))
 
 
-@pytest.mark.points(0.75, about="clipped_update", draws=30)
+@pytest.mark.points(0.75, about="clipped_update", draws=20)
 @given(step=clipped_steps((1.5, 1.1, 3.0, 20.0)))
 @example(step=(0.125, 4.0, 100.0, 1.0, [3.0, 3.0], [1.0, 1.0]))
 @example(step=(0.125, 4.0, 100.0, -1.0, [3.0, 3.0], [1.0, 1.0]))
@@ -182,7 +182,7 @@ def test_step_within_the_clip_is_exact(student, step):
     expect(student.clipped_update(*step), clipped_update(*step))
 
 
-@pytest.mark.points(1, about="adam_first_update", draws=30)
+@pytest.mark.points(1, about="adam_first_update", draws=25)
 @given(step=adam_steps((None, 1e-8)))
 @example(step=(0.5, 4.0, 1.0, [1.0, 1.0], [0.0, 0.0]))
 @example(step=(0.5, 4.0, -1.0, [1.0], [0.0]))
@@ -192,7 +192,7 @@ def test_adam_is_exact(student, step):
     expect(student.adam_first_update(*step), adam_first_update(*step))
 
 
-@pytest.mark.points(1, about="adam_first_update", draws=30)
+@pytest.mark.points(1, about="adam_first_update", draws=25)
 @given(step=adam_steps((1.0, 0.1, 0.25, 3.0, 8.0, 64.0, 300.0)))
 @example(step=(0.5, 4.0, 1.0, [1.0, 1.0], [0.0, 0.0], 8.0))
 @example(step=(0.5, 4.0, -1.0, [1.0, 1.0], [0.0, 0.0], 8.0))

@@ -13,24 +13,28 @@ from typing import Any, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tests.exact.inputs import Case
 
 from grader.public import lesson
+from tests.exact.inputs import Case, Floats
 
 Scalar: TypeAlias = Any
 Program: TypeAlias = Callable[[Case], "list[Scalar] | None"]
 
 PROGRAMS: dict[str, dict[str, Program]] = {}
-SLOW: set[str] = set()
-"""Names of programs that take milliseconds a call: a long run asks them less often."""
+SLOW = {"jax.hessian", "gradient difference, autodiff", "jax.grad", "JAX, autodiff"}
+"""Names of programs that take many milliseconds a call."""
+COMPILED = "rate constant, jax.jit"
+"""Name of the programs that are compiled anew for each rate."""
 
 
-def j(values: Sequence[float]) -> jax.Array:
+@functools.lru_cache(16)
+def j(values: Floats) -> jax.Array:
     """As a student gets them."""
     return jnp.asarray(np.array(values, np.float32))
 
 
-def f32(values: Sequence[float]) -> np.ndarray:
+@functools.lru_cache(16)
+def f32(values: Floats) -> np.ndarray:
     """For students who work in NumPy."""
     return np.array(values, np.float32)
 
@@ -45,7 +49,7 @@ def scanned(terms: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda carry, term: (carry + term, None), jnp.float32(0), terms)[0]
 
 
-# --- curvature, and what rests on it ---------------------------------------------------------------
+# --- curvature, and what rests on it ---
 
 hessian = jax.jit(jax.hessian(lesson.loss))
 slope_difference = jax.jit(
@@ -61,13 +65,13 @@ def numpy_slope(weight: Scalar, x: np.ndarray, y: np.ndarray) -> Scalar:
     return 2 * np.mean(x * (weight * x - y))
 
 
-def autodiff_difference(features: Sequence[float]) -> jax.Array:
+def autodiff_difference(features: Floats) -> jax.Array:
     """The gradient at two weights, by autodiff without jit."""
     slope, x = jax.grad(lesson.loss), j(features)
     return slope(1.0, x, 2 * x) - slope(0.0, x, 2 * x)
 
 
-CURVATURES: dict[str, Callable[[Sequence[float]], Scalar]] = {
+CURVATURES: dict[str, Callable[[Floats], Scalar]] = {
     "JAX": lambda features: 2 * jnp.mean(j(features) ** 2),
     "jax.jit": lambda features: jitted_curvature(j(features)),
     "jax.hessian, jitted": lambda features: hessian(0.0, j(features), 2 * j(features)),
@@ -79,7 +83,11 @@ CURVATURES: dict[str, Callable[[Sequence[float]], Scalar]] = {
         numpy_slope(np.float32(1), f32(features), 2 * f32(features))
         - numpy_slope(np.float32(0), f32(features), 2 * f32(features))
     ),
-    "gradient difference, targets x": lambda features: (
+    "gradient difference, targets 1": lambda features: (
+        numpy_slope(np.float32(1), f32(features), np.float32(1))
+        - numpy_slope(np.float32(0), f32(features), np.float32(1))
+    ),
+    "gradient difference, down to -1": lambda features: (
         numpy_slope(np.float32(0), f32(features), -f32(features))
         - numpy_slope(np.float32(-1), f32(features), -f32(features))
     ),
@@ -101,17 +109,27 @@ CURVATURES: dict[str, Callable[[Sequence[float]], Scalar]] = {
     "NumPy float64": lambda features: 2 * np.mean(np.array(features) ** 2),
     "Python": lambda features: 2 * sum(x * x for x in features) / len(features),
 }
-SLOW |= {"jax.hessian", "gradient difference, autodiff"}
 
-PROGRAMS["curvature"] = {
-    name: (lambda case, f=program: [f(case.features)]) for name, program in CURVATURES.items()
-}
+
+@functools.lru_cache(64)
+def curvature_by(name: str, features: Floats) -> Scalar:
+    """The curvature by one of these programs; what rests on it doesn't compute it again."""
+    return CURVATURES[name](features)
+
+
+def resting_on_curvature(formula: Callable[[Scalar, float], Scalar]) -> dict[str, Program]:
+    """A formula of curvature and rate, for each of the curvatures."""
+    return {
+        name: lambda case, name=name: [formula(curvature_by(name, case.features), case.rate)]
+        for name in CURVATURES
+    }
+
+
+PROGRAMS["curvature"] = resting_on_curvature(lambda curvature, _: curvature)
 
 jitted_ceiling = jax.jit(lambda x: 1 / jnp.mean(x**2))
 
-PROGRAMS["rate_ceiling"] = {
-    name: (lambda case, f=program: [2 / f(case.features)]) for name, program in CURVATURES.items()
-} | {
+PROGRAMS["rate_ceiling"] = resting_on_curvature(lambda curvature, _: 2 / curvature) | {
     "1/q, jax.jit": lambda case: [jitted_ceiling(j(case.features))],
     "n over the sum, NumPy": lambda case: [
         np.float32(len(case.features)) / np.sum(f32(case.features) ** 2)
@@ -120,13 +138,16 @@ PROGRAMS["rate_ceiling"] = {
 
 jitted_multiplier = jax.jit(lambda rate, x: 1 - rate * 2 * jnp.mean(x**2))
 
-PROGRAMS["error_multiplier"] = {
-    name: (lambda case, f=program: [1 - case.rate * f(case.features)])
-    for name, program in CURVATURES.items()
-} | {
+PROGRAMS["error_multiplier"] = resting_on_curvature(
+    lambda curvature, rate: 1 - rate * curvature
+) | {
     "rate traced, jax.jit": lambda case: [jitted_multiplier(case.rate, j(case.features))],
     "quotient of residuals, NumPy": lambda case: [
-        (np.float32(-case.rate) * numpy_slope(np.float32(0), f32(case.features), 2 * f32(case.features)) - 2)
+        (
+            np.float32(-case.rate)
+            * numpy_slope(np.float32(0), f32(case.features), 2 * f32(case.features))
+            - 2
+        )
         / np.float32(-2)
     ],
 }
@@ -174,14 +195,11 @@ def expanded_growth(case: Case) -> list[Scalar]:
     return [1 - 2 * part + part * part]
 
 
-PROGRAMS["growth_factor"] = {
-    name: (lambda case, f=program: [(1 - case.rate * f(case.features)) ** 2])
-    for name, program in CURVATURES.items()
-} | {
+PROGRAMS["growth_factor"] = resting_on_curvature(
+    lambda curvature, rate: (1 - rate * curvature) ** 2
+) | {
     "rate traced, jax.jit": lambda case: [traced_growth(case.rate, j(case.features))],
-    "rate constant, jax.jit": lambda case: (
-        [constant_growth(case.rate, j(case.features))] if case.on_grid else None
-    ),
+    COMPILED: lambda case: [constant_growth(case.rate, j(case.features))] if case.checked else None,
     "expanded, NumPy": expanded_growth,
     "from the ceiling, NumPy": lambda case: [
         (1 - 2 * np.float32(case.rate) * np.mean(f32(case.features) ** 2)) ** 2
@@ -201,7 +219,7 @@ PROGRAMS["growth_factor"] = {
 }
 
 
-# --- loss and gradient -----------------------------------------------------------------------------
+# --- loss and gradient ---
 
 Formula: TypeAlias = Callable[[Scalar, Any, Any], Scalar]
 
@@ -303,14 +321,13 @@ PROGRAMS["gradient"] = {
     "NumPy float64": in_doubles(expanded_slope),
     "Python": lambda case: [python_slope(case.weight, case.features, case.targets)],
 }
-SLOW.add("jax.grad")
 
 
-# --- runs ------------------------------------------------------------------------------------------
+# --- runs ---
 
 Run: TypeAlias = "tuple[Scalar, Any]"
 """A final weight, and rows of weight, loss and abs(gradient)."""
-Runner: TypeAlias = Callable[[float, int, list[float], list[float], float], Run]
+Runner: TypeAlias = Callable[[float, int, Floats, Floats, float], Run]
 
 
 def descend(rate: Scalar, steps: int, weight: Scalar, loss: Any, slope: Any) -> Run:
@@ -323,12 +340,12 @@ def descend(rate: Scalar, steps: int, weight: Scalar, loss: Any, slope: Any) -> 
     return weight, rows
 
 
-def by_lesson(rate: float, steps: int, x: list[float], y: list[float], start: float) -> Run:
+def by_lesson(rate: float, steps: int, x: Floats, y: Floats, start: float) -> Run:
     """The lesson's own run."""
     return lesson.run(rate, steps, j(x), j(y), None, start)
 
 
-def eager(rate: float, steps: int, x: list[float], y: list[float], start: float) -> Run:
+def eager(rate: float, steps: int, x: Floats, y: Floats, start: float) -> Run:
     """JAX, one operation at a time, by formula."""
     a, b = j(x), j(y)
     return descend(
@@ -340,7 +357,7 @@ def eager(rate: float, steps: int, x: list[float], y: list[float], start: float)
     )
 
 
-def eager_autodiff(rate: float, steps: int, x: list[float], y: list[float], start: float) -> Run:
+def eager_autodiff(rate: float, steps: int, x: Floats, y: Floats, start: float) -> Run:
     """JAX, one operation at a time, by autodiff."""
     a, b = j(x), j(y)
     slope = jax.grad(lesson.loss)
@@ -383,7 +400,7 @@ def jaxed(run: Callable[..., Run]) -> Runner:
 def numpy_run(loss: Formula, slope: Formula, dtype: Any = np.float32) -> Runner:
     """Descent in NumPy, with these formulas."""
 
-    def run(rate: float, steps: int, x: list[float], y: list[float], start: float) -> Run:
+    def run(rate: float, steps: int, x: Floats, y: Floats, start: float) -> Run:
         a, b = np.array(x, dtype), np.array(y, dtype)
         at = lambda formula: lambda w: formula(w, a, b)  # noqa: E731
         return descend(dtype(rate), steps, dtype(start), at(loss), at(slope))
@@ -391,14 +408,14 @@ def numpy_run(loss: Formula, slope: Formula, dtype: Any = np.float32) -> Runner:
     return run
 
 
-def python_run(rate: float, steps: int, x: list[float], y: list[float], start: float) -> Run:
+def python_run(rate: float, steps: int, x: Floats, y: Floats, start: float) -> Run:
     """Descent in Python's floats."""
     return descend(
         rate, steps, start, lambda w: python_loss(w, x, y), lambda w: python_slope(w, x, y)
     )
 
 
-def affine_run(rate: float, steps: int, x: list[float], y: list[float], start: float) -> Run:
+def affine_run(rate: float, steps: int, x: Floats, y: Floats, start: float) -> Run:
     """w' = m*w + c in NumPy's float32."""
     a, b, r = f32(x), f32(y), np.float32(rate)
     m, c = 1 - r * 2 * np.mean(a * a), r * 2 * np.mean(a * b)
@@ -412,7 +429,7 @@ def affine_run(rate: float, steps: int, x: list[float], y: list[float], start: f
 def closed_run(power: Callable[[Any, int], Any], library: Any) -> Callable[..., Run]:
     """w = t + (w0 - t)*m**k in float32, where `power` gives m**0 .. m**(steps)."""
 
-    def run(rate: float, steps: int, x: list[float], t: float, start: float) -> Run:
+    def run(rate: float, steps: int, x: Floats, t: float, start: float) -> Run:
         q = library.mean(library.asarray(f32(x)) ** 2)
         m = 1 - np.float32(rate) * 2 * q
         error = np.float32(start) - np.float32(t)
@@ -432,7 +449,7 @@ def one_by_one(m: Any, steps: int) -> np.ndarray:
     return np.array(powers)
 
 
-def closed_by_losses(rate: float, steps: int, x: list[float], t: float, start: float) -> Run:
+def closed_by_losses(rate: float, steps: int, x: Floats, t: float, start: float) -> Run:
     """Weights, losses and gradients from three formulas that don't share a rounding."""
     q = np.mean(f32(x) ** 2)
     m, c = 1 - np.float32(rate) * (2 * q), 2 * q
@@ -443,7 +460,7 @@ def closed_by_losses(rate: float, steps: int, x: list[float], t: float, start: f
     return weights[-1], list(zip(weights, losses, slopes, strict=True))[:-1]
 
 
-def closed_in_doubles(rate: float, steps: int, x: list[float], t: float, start: float) -> Run:
+def closed_in_doubles(rate: float, steps: int, x: Floats, t: float, start: float) -> Run:
     """The closed form in Python's floats."""
     q = sum(a * a for a in x) / len(x)
     weights = [t + (start - t) * (1 - 2 * rate * q) ** k for k in range(steps + 1)]
@@ -465,9 +482,8 @@ RUNNERS: dict[str, Runner] = {
     "Python": python_run,
     "m*w + c, NumPy": affine_run,
 }
-SLOW.add("JAX, autodiff")
 
-CLOSED: dict[str, Callable[[float, int, list[float], float, float], Run]] = {
+CLOSED: dict[str, Callable[[float, int, Floats, float, float], Run]] = {
     "closed form, NumPy": closed_run(lambda m, k: m ** np.arange(k + 1, dtype=np.float32), np),
     "closed form, one by one": closed_run(one_by_one, np),
     "closed form, jnp.power": closed_run(lambda m, k: jnp.power(m, jnp.arange(k + 1)), jnp),
@@ -492,7 +508,7 @@ def of_case(runner: Runner) -> Program:
     )
 
 
-def of_true_weight(closed: Callable[[float, int, list[float], float, float], Run]) -> Program:
+def of_true_weight(closed: Callable[[float, int, Floats, float, float], Run]) -> Program:
     """A closed form, for the cases that have a true weight."""
     return lambda case: (
         None
@@ -510,15 +526,16 @@ def compared(runner: Runner) -> Callable[[float, float, int, int], Run]:
     """`compare_rates` by this runner."""
 
     def compare(stable: float, unstable: float, steps: int, n: int) -> Run:
-        ones, twos = [1.0] * n, [2.0] * n
-        return runner(stable, steps, ones, twos, 0.0)[0], runner(unstable, steps, ones, twos, 0.0)[1]
+        ones, twos = (1.0,) * n, (2.0,) * n
+        return runner(stable, steps, ones, twos, 0.0)[0], runner(unstable, steps, ones, twos, 0.0)[
+            1
+        ]
 
     return compare
 
 
 COMPARISONS = {
-    name: compared(runner)
-    for name, runner in {**RUNNERS, "rate constant, jax.jit": jaxed(constant_run)}.items()
+    name: compared(runner) for name, runner in {**RUNNERS, COMPILED: jaxed(constant_run)}.items()
 } | {
     name: compared(lambda rate, steps, x, y, start, f=closed: f(rate, steps, x, 2.0, start))
     for name, closed in CLOSED.items()
@@ -527,3 +544,6 @@ COMPARISONS = {
 PROGRAMS["compare_rates"] = {
     name: (lambda case, f=compare: flat(f(*case.compared))) for name, compare in COMPARISONS.items()
 }
+PROGRAMS["compare_rates"][COMPILED] = lambda case: (
+    flat(COMPARISONS[COMPILED](*case.compared)) if case.checked else None
+)

@@ -1,0 +1,405 @@
+"""Which file is taken for an exercise: the rules of finding, row by row. Nothing is run here."""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader import storage, submissions
+from grader.errors import UsageError
+from grader.submissions import Found, Submission, lesson
+
+ROOT = Path(__file__).parents[1]
+SCAFFOLD = (ROOT / "exercises" / "ones_bound.py").read_text()
+SCAFFOLD_NOTEBOOK = (ROOT / "exercises" / "ones_bound.ipynb").read_text()
+WORKED = "PREDICTED_CEILING = 1\n\ndef curvature(features):\n    return 2\n"
+ALL_NAMES = WORKED + "\ndef rate_ceiling(f): ...\ndef growth_factor(r, f): ...\n"
+
+
+def notebook(*cells: str) -> str:
+    code = [{"cell_type": "code", "source": cell, "metadata": {}, "outputs": []} for cell in cells]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": code})
+
+
+@pytest.fixture
+def hand_in(tmp_path):
+    """Hand in files by name, and read them: the submission."""
+
+    def read(files: dict[str, str | bytes]) -> Submission:
+        folder = tmp_path / "someone"
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return submissions.read(folder, ["ones_bound"])
+
+    return read
+
+
+@pytest.fixture
+def found(hand_in):
+    """The same, and what was found for `ones_bound`."""
+
+    def find(files: dict[str, str | bytes]) -> Found:
+        return hand_in(files).found["ones_bound"]
+
+    return find
+
+
+def zipped(entries: dict[str, str | bytes], **options) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ones_bound.py", "ones_bound.ipynb", "week 3/deep/ones_bound.py"])
+def test_the_exact_name_is_taken_without_a_note(found, name):
+    result = found({name: notebook(WORKED) if name.endswith("ipynb") else WORKED})
+    assert (result.status, result.file, result.notes) == ("graded", name, ())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Ones_Bound.py", "ONES_BOUND.PY", "ones bound.py", "ones-bound.py", "Ones Bound.PY"),
+        *("ones_bound (1).py", "ones_bound(2).py", "ones_bound-1.py", "ones_bound copy.py"),
+        *("ones_bound - final (Ana).py", "ones_bound - Kopie.py", "ones_bound.py.txt"),
+        *("ones_bound.txt", "ones_bound", "ones  bound .py", "ones_bound.py.py"),
+    ],
+)
+def test_another_spelling_is_taken_with_a_note(found, name):
+    result = found({name: WORKED})
+    assert (result.status, result.file) == ("graded", name)
+    assert result.notes == (f"{name} was taken for ones_bound; the expected name is ones_bound.py",)
+
+
+def test_a_file_of_another_name_is_taken_for_the_exercise_whose_names_it_defines(found):
+    result = found({"homework3.py": ALL_NAMES, "notes.txt": "remember the milk", "data.csv": "1,2"})
+    assert result.file == "homework3.py"
+    assert "whose names it defines" in result.notes[0]
+
+
+def test_a_notebook_of_another_name_is_known_by_its_cells(found):
+    assert found({"Untitled.ipynb": notebook(*ALL_NAMES.split("\n\n"))}).file == "Untitled.ipynb"
+
+
+def test_a_file_that_only_calls_the_functions_is_not_taken(found):
+    calls = "from x import *\nprint(curvature(1))\nrate_ceiling(2)\ngrowth_factor(1, 2)\n"
+    assert found({"try_it.py": calls}).status == "missing"
+
+
+def test_nothing_of_the_exercise_is_missing(found):
+    assert found({"other.py": "x = 1\n"}).status == "missing"
+
+
+def test_a_single_file_is_taken_for_the_exercise_that_was_named(tmp_path):
+    path = tmp_path / "draft7.py"
+    path.write_text("def curvature(features): ...\n")
+    assert submissions.read(path, ["ones_bound"]).found["ones_bound"].status == "missing"
+    result = submissions.read(path, ["ones_bound"], sole="ones_bound").found["ones_bound"]
+    assert result.status == "graded"
+
+
+# --- several candidates ---------------------------------------------------------------------------
+
+
+def test_an_untouched_scaffold_drops_out(found):
+    result = found({"ones_bound.py": SCAFFOLD, "ones_bound (1).py": WORKED})
+    assert result.file == "ones_bound (1).py"
+
+
+def test_an_untouched_scaffold_with_other_line_ends_drops_out(found):
+    crlf = SCAFFOLD.replace("\n", "\r\n") + "\r\n# I will do it tomorrow\r\n"
+    assert found({"ones_bound.py": crlf, "ones_bound.ipynb": notebook(WORKED)}).file == (
+        "ones_bound.ipynb"
+    )
+
+
+def test_script_and_notebook_the_one_that_was_worked_on_counts(found):
+    result = found({"ones_bound.py": WORKED, "ones_bound.ipynb": SCAFFOLD_NOTEBOOK})
+    assert (result.status, result.file) == ("graded", "ones_bound.py")
+
+
+def test_script_and_notebook_both_worked_on_are_ambiguous(found):
+    result = found({"ones_bound.py": WORKED, "ones_bound.ipynb": notebook(WORKED)})
+    assert result.status == "ambiguous"
+    assert "ones_bound.ipynb, ones_bound.py" in result.reason
+
+
+def test_untouched_scaffolds_alone_are_one_untouched_submission(found):
+    result = found({"ones_bound.py": SCAFFOLD, "ones_bound.ipynb": SCAFFOLD_NOTEBOOK})
+    assert result.status == "graded"
+
+
+def test_copies_of_one_file_count_once(found):
+    result = found({"a/ones_bound.py": WORKED, "b/ones_bound.py": WORKED})
+    assert (result.status, result.file) == ("graded", "a/ones_bound.py")
+
+
+def test_an_exact_name_beats_other_spellings(found):
+    result = found({"ones_bound.py": WORKED, "Ones Bound (2).py": WORKED + "# more\nx = 1\n"})
+    assert (result.status, result.file) == ("graded", "ones_bound.py")
+
+
+def test_two_that_are_left_are_ambiguous(found):
+    result = found({"old/ones_bound.py": WORKED, "new/ones_bound.py": WORKED + "x = 1\n"})
+    assert result.status == "ambiguous"
+    assert result.source is None
+
+
+# --- what a file really is ------------------------------------------------------------------------
+
+
+def test_a_notebook_named_as_a_script_is_read_as_a_notebook_with_a_note(found):
+    result = found({"ones_bound.py": notebook(WORKED)})
+    assert result.notebook
+    assert "holds a notebook" in result.notes[0]
+
+
+def test_a_script_named_as_a_notebook_is_read_as_a_script_with_a_note(found):
+    result = found({"ones_bound.ipynb": WORKED})
+    assert not result.notebook
+    assert "holds no notebook but a script" in result.notes[0]
+
+
+def test_a_script_that_starts_with_a_brace_is_a_script(found):
+    assert found({"ones_bound.py": "{1: 2}\n" + WORKED}).status == "graded"
+
+
+def test_a_zip_named_otherwise_is_opened_with_a_note(hand_in):
+    for name in ("homework.py", "homework.bin", "homework"):
+        submission = hand_in({name: zipped({"ones_bound.py": WORKED})})
+        assert submission.found["ones_bound"].file == "ones_bound.py"
+        assert f"{name} is a zip, and was read as one" in submission.notes
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"Rar!\x1a\x07", "a RAR archive"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (b"\x1f\x8b\x08", "a gzip or tar.gz archive"),
+        (b"\0" * 257 + b"ustar", "a tar archive"),
+        (b"%PDF-1.7", "a PDF"),
+        (b"\xd0\xcf\x11\xe0", "an office document"),
+    ],
+)
+@pytest.mark.parametrize("name", ["homework.xyz", "ones_bound.py", "ones_bound.tar.gz"])
+def test_other_kinds_are_unreadable_and_say_what_to_hand_in(found, head, kind, name):
+    result = found({name: head + b"\0" * 300})
+    assert result.status == "unreadable"
+    assert kind in result.reason
+    assert "hand in a .py, a .ipynb or a zip" in result.reason
+
+
+def test_a_word_document_is_unreadable(found):
+    document = zipped({"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"})
+    assert "an office document" in found({"ones_bound.docx": document}).reason
+
+
+def test_an_unreadable_file_beside_the_right_one_does_not_matter(found):
+    assert found({"ones_bound.py": WORKED, "handout.pdf": b"%PDF-1.7"}).status == "graded"
+
+
+# --- folders, links, odd names --------------------------------------------------------------------
+
+
+def test_a_folder_named_like_a_script_is_searched(found):
+    assert found({"ones_bound.py/x/ones_bound.py": WORKED}).status == "graded"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [".ipynb_checkpoints", "__MACOSX", ".venv", "venv", "node_modules", "__pycache__", ".git"],
+)
+def test_hidden_and_environment_folders_are_not_searched(found, folder):
+    assert found({f"{folder}/ones_bound.py": WORKED, ".DS_Store": b"\0\1"}).status == "missing"
+
+
+def test_links_are_not_followed_and_named(hand_in, tmp_path):
+    (tmp_path / "secret.py").write_text(WORKED)
+    (tmp_path / "someone").mkdir()
+    (tmp_path / "someone" / "ones_bound.py").symlink_to(tmp_path / "secret.py")
+    (tmp_path / "someone" / "all").symlink_to(tmp_path, target_is_directory=True)
+    submission = hand_in({})
+    assert submission.found["ones_bound"].status == "missing"
+    assert "ones_bound.py is a link; links are not followed" in submission.notes
+    assert "all is a link; links are not followed" in submission.notes
+
+
+def test_a_pipe_is_not_read(hand_in, tmp_path):
+    (tmp_path / "someone").mkdir()
+    os.mkfifo(tmp_path / "someone" / "ones_bound.py")
+    submission = hand_in({})
+    assert submission.found["ones_bound"].status == "missing"
+    assert "no ordinary file" in submission.notes[0]
+
+
+def test_names_of_any_bytes_can_be_read_and_written(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/caf\xe9 \n \xe2\x80\xae"
+    os.mkdir(folder)
+    with open(folder + b"/ones_bound (\xff).py", "wb") as stream:
+        stream.write(ALL_NAMES.encode())
+    submission = submissions.read(Path(os.fsdecode(folder)), ["ones_bound"])
+    assert submission.found["ones_bound"].status == "graded"
+    assert submission.student == "caf\\xe9 \n \u202e"
+    (submission.found["ones_bound"].file or "").encode("utf-8")
+
+
+def test_nothing_there_is_a_usage_error(tmp_path):
+    with pytest.raises(UsageError, match="there is no file or folder"):
+        submissions.read(tmp_path / "nobody", ["ones_bound"])
+
+
+# --- zips -----------------------------------------------------------------------------------------
+
+
+def read_zip(tmp_path, data: bytes) -> Submission:
+    path = tmp_path / "someone.zip"
+    path.write_bytes(data)
+    return submissions.read(path, ["ones_bound"])
+
+
+def test_a_zip_is_searched_like_a_folder(tmp_path):
+    data = zipped({"hw/ones_bound.py": WORKED, "__MACOSX/hw/._ones_bound.py": b"\0\5\x16"})
+    submission = read_zip(tmp_path, data)
+    assert submission.student == "someone"
+    assert submission.found["ones_bound"].file == "hw/ones_bound.py"
+
+
+@pytest.mark.parametrize(
+    "name", ["../ones_bound.py", "/ones_bound.py", "C:/ones_bound.py", "a/../../ones_bound.py"]
+)
+def test_entries_that_lead_outside_are_skipped_and_named(tmp_path, name):
+    submission = read_zip(tmp_path, zipped({name: WORKED}))
+    assert submission.found["ones_bound"].status == "missing"
+    assert f"the zip's entry {name} leads outside, and was not read" in submission.notes
+
+
+def test_links_in_a_zip_are_skipped_and_named(tmp_path):
+    info = zipfile.ZipInfo("ones_bound.py")
+    info.external_attr = 0o120777 << 16
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    assert "leads outside" in read_zip(tmp_path, out.getvalue()).notes[0]
+
+
+def test_of_two_equal_names_in_a_zip_the_last_counts_with_a_note(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("ones_bound.py", "x = 1\n")
+        archive.writestr("ones_bound.py", WORKED)
+    submission = read_zip(tmp_path, out.getvalue())
+    assert submission.found["ones_bound"].source.cells[0][0] == WORKED
+    assert "the zip holds ones_bound.py twice; the last one counts" in submission.notes
+
+
+def test_a_zip_in_a_zip_is_opened_and_a_third_one_is_not(tmp_path):
+    inner = zipped({"ones_bound.py": WORKED})
+    assert read_zip(tmp_path, zipped({"a.zip": inner})).found["ones_bound"].status == "graded"
+    third = read_zip(tmp_path, zipped({"b.zip": zipped({"a.zip": inner})}))
+    assert third.found["ones_bound"].status == "unreadable"
+    assert "a zip in a zip in a zip" in third.found["ones_bound"].reason
+
+
+def test_an_encrypted_zip_is_unreadable_and_says_so(tmp_path):
+    data = bytearray(zipped({"ones_bound.py": WORKED}))
+    data[6] |= 1
+    data[data.index(b"PK\1\2") + 8] |= 1
+    result = read_zip(tmp_path, bytes(data)).found["ones_bound"]
+    assert result.status == "unreadable"
+    assert "encrypted" in result.reason
+
+
+def test_too_many_entries_too_much_content_and_too_high_a_ratio_are_unreadable(
+    tmp_path, monkeypatch
+):
+    many = zipped({f"{k}.py": "" for k in range(30)})
+    bomb = zipped({"ones_bound.py": b"#" * 3_000_000})
+    large = zipped({"ones_bound.py": os.urandom(3_000_000)})
+    assert "times its size" in read_zip(tmp_path, bomb).found["ones_bound"].reason
+    monkeypatch.setattr(storage, "MAX_FILES", 20)
+    assert "more than 20 entries" in read_zip(tmp_path, many).found["ones_bound"].reason
+    monkeypatch.setattr(storage, "MAX_BYTES", 2 << 20)
+    for data in (bomb, large):
+        assert read_zip(tmp_path, data).found["ones_bound"].status == "unreadable"
+
+
+def test_a_zip_that_lies_about_its_sizes_is_unreadable_or_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 100_000)
+    data = bytearray(zipped({"ones_bound.py": b"x = 1\n" * 100_000}))
+    place = data.index(b"PK\1\2") + 24
+    data[place : place + 4] = (10).to_bytes(4, "little")
+    result = read_zip(tmp_path, bytes(data)).found["ones_bound"]
+    assert result.status != "graded" or len(result.source.cells[0][0]) <= 100_000
+
+
+@pytest.mark.parametrize("cut", [4, 30, 60, 100])
+def test_a_damaged_zip_is_unreadable(tmp_path, cut):
+    result = read_zip(tmp_path, zipped({"ones_bound.py": WORKED})[:-cut]).found["ones_bound"]
+    assert result.status == "unreadable"
+    assert "damaged" in result.reason
+
+
+# --- bounds on folders ----------------------------------------------------------------------------
+
+
+def test_more_files_than_allowed_are_left_out_and_told(hand_in, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_FILES", 5)
+    submission = hand_in({f"{k}.py": "" for k in range(10)})
+    assert "more than 5 files; the rest was not read" in submission.notes
+
+
+def test_a_file_that_is_too_large_is_unreadable(found, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1_000)
+    result = found({"ones_bound.py": WORKED + "#" * 2_000})
+    assert result.status == "unreadable"
+    assert "too large" in result.reason
+
+
+def test_folders_that_are_too_deep_are_not_searched(hand_in):
+    submission = hand_in({"/".join(["d"] * 40) + "/ones_bound.py": WORKED})
+    assert submission.found["ones_bound"].status == "missing"
+    assert "too deep" in submission.notes[0]
+
+
+# --- helpers --------------------------------------------------------------------------------------
+
+
+def test_helper_modules_beside_the_file_can_be_imported(found):
+    files = {"hw/ones_bound.py": WORKED, "hw/tools.py": "A = 1\n", "hw/pack/__init__.py": ""}
+    files |= {"hw/pack/part.py": "B = 2\n", "elsewhere/other.py": "C = 3\n"}
+    result = found(files)
+    assert result.source.helpers == {"tools": "A = 1\n", "pack": "", "pack.part": "B = 2\n"}
+
+
+@pytest.mark.parametrize("name", ["random.py", "numpy.py", "jax/__init__.py", "math.py"])
+def test_a_helper_that_shadows_a_known_module_is_not_used_and_named(found, name):
+    result = found({"ones_bound.py": WORKED, name: "x = 1\n"})
+    assert result.source.helpers == {}
+    assert f"{name} is not used: a module" in result.notes[0]
+
+
+def test_a_changed_lesson_is_replaced_with_a_note_and_an_unchanged_one_without(found):
+    changed = found({"ones_bound.py": WORKED, "lesson.py": "def run(): return 1\n"})
+    assert changed.source.modules == {"lesson": lesson()}
+    assert "lesson.py was changed; the course's own was used" in changed.notes
+    same = found({"ones_bound.py": WORKED, "lesson.py": lesson().replace("\n", "\r\n").encode()})
+    assert same.notes == ()
+
+
+def test_everything_that_is_read_is_in_the_fingerprint(hand_in):
+    first = hand_in({"ones_bound.py": WORKED}).fingerprint
+    assert hand_in({"ones_bound.py": WORKED}).fingerprint == first
+    second = hand_in({"ones_bound.py": WORKED, "tools.py": "A = 1\n"}).fingerprint
+    third = hand_in({"ones_bound.py": WORKED, "tools.py": "A = 2\n"}).fingerprint
+    assert len({first, second, third}) == 3

@@ -1,0 +1,168 @@
+"""Who handed in what, in each layout that a whole class comes in."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader import submissions
+from grader.errors import UsageError
+from grader.layouts import class_at
+from grader.service import Job
+
+WORKED = "def curvature(features):\n    return 2\n"
+METADATA = """---
+submission_11:
+  :submitters:
+  - :name: First Person
+    :sid: '7'
+submission_12:
+  :submitters:
+  - :name: Second Person
+  - :name: Third Person
+submission_13:
+  :submitters: []
+"""
+
+
+def make(folder: Path, *names: str, **contents: str) -> Path:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(contents.get(path.name, WORKED))
+    return folder
+
+
+def taken(path: Path, layout: str = "auto") -> tuple[str, dict[str, str | None]]:
+    """The layout, and the file taken for `ones_bound` by student."""
+    with class_at(path, layout) as found:
+        return found.layout, {
+            entry.student: submissions.read(entry.roots, ["ones_bound"]).found["ones_bound"].file
+            for entry in found.entries
+        }
+
+
+def test_plain_folders_files_and_zips(tmp_path):
+    make(tmp_path, "one/ones_bound.py", "two.py", "three.ipynb", "notes.md", ".hidden/ones_bound.py")
+    with zipfile.ZipFile(tmp_path / "four.zip", "w") as archive:
+        archive.writestr("x/ones_bound.py", WORKED)
+    layout, found = taken(tmp_path)
+    assert layout == "plain"
+    assert found == {
+        "one": "ones_bound.py",
+        "two": None,  # one function does not tell which exercise it is for
+        "three": None,
+        "four": "x/ones_bound.py",
+    }
+
+
+def test_nbgrader_from_the_course_and_from_the_submitted_folder(tmp_path):
+    names = [f"submitted/{s}/ones_bound/ones_bound.ipynb" for s in ("one", "two")]
+    make(tmp_path, *names, "nbgrader_config.py", "source/ones_bound/ones_bound.ipynb")
+    expected = {s: "ones_bound/ones_bound.ipynb" for s in ("one", "two")}
+    assert taken(tmp_path) == ("nbgrader", expected)
+    assert taken(tmp_path / "submitted") == ("plain", expected)
+    assert taken(tmp_path / "submitted", "nbgrader") == ("nbgrader", expected)
+
+
+def test_canvas_files_of_one_student_belong_together(tmp_path):
+    make(
+        tmp_path,
+        "firstone_101_9001_ones_bound.py",
+        "firstone_101_9002_tools.py",
+        "secondtwo_LATE_102_9003_ones_bound-1.py",
+        "thirdthree_103_9004_holiday.png",
+    )
+    assert taken(tmp_path) == (
+        "canvas",
+        {"firstone": "ones_bound.py", "secondtwo": "ones_bound-1.py", "thirdthree": None},
+    )
+
+
+def test_canvas_students_of_one_name_are_told_apart(tmp_path):
+    make(tmp_path, "same_101_1_ones_bound.py", "same_102_2_ones_bound.py")
+    assert set(taken(tmp_path)[1]) == {"same_101", "same_102"}
+
+
+def test_moodle_folders_and_files(tmp_path):
+    make(
+        tmp_path,
+        "First Person_31_assignsubmission_file_/ones_bound.py",
+        "First Person_31_assignsubmission_onlinetext_/onlinetext.html",
+        "Second Person_32_assignsubmission_file_ones_bound.py",
+        "Third Person_33_assignsubmission_onlinetext_/onlinetext.html",
+    )
+    assert taken(tmp_path) == (
+        "moodle",
+        {
+            "First Person_31": "ones_bound.py",
+            "Second Person_32": "ones_bound.py",
+            "Third Person_33": None,
+        },
+    )
+
+
+def test_gradescope_names_come_from_its_metadata(tmp_path):
+    make(tmp_path, *(f"submission_{n}/ones_bound.py" for n in (11, 12, 13, 14)))
+    (tmp_path / "submission_metadata.yml").write_text(METADATA)
+    assert taken(tmp_path) == (
+        "gradescope",
+        {
+            "First Person": "ones_bound.py",
+            "Second Person & Third Person": "ones_bound.py",
+            "submission_13": "ones_bound.py",
+            "submission_14": "ones_bound.py",
+        },
+    )
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: [", "!!python/object/apply:os.getcwd []"])
+def test_metadata_that_cannot_be_read_names_nobody(tmp_path, text):
+    make(tmp_path, "submission_11/ones_bound.py")
+    (tmp_path / "submission_metadata.yml").write_text(text)
+    assert taken(tmp_path)[1] == {"submission_11": "ones_bound.py"}
+
+
+@pytest.mark.parametrize("wrapping", ["", "export/"])
+def test_a_class_in_one_zip_is_unpacked_for_as_long_as_it_is_read(tmp_path, wrapping):
+    with zipfile.ZipFile(tmp_path / "submissions.zip", "w") as archive:
+        for number in (1, 2):
+            archive.writestr(f"{wrapping}student{number}_10{number}_7_ones_bound.py", WORKED)
+    with class_at(tmp_path / "submissions.zip") as found:
+        paths = [path for entry in found.entries for path, _ in entry.roots]
+        assert all(path.exists() for path in paths)
+    assert not any(path.exists() for path in paths)
+    assert taken(tmp_path / "submissions.zip") == (
+        "canvas",
+        {"student1": "ones_bound.py", "student2": "ones_bound.py"},
+    )
+
+
+def test_a_zip_of_one_student_is_one_student(tmp_path):
+    with zipfile.ZipFile(tmp_path / "someone.zip", "w") as archive:
+        archive.writestr("ones_bound.py", WORKED)
+    assert taken(tmp_path / "someone.zip") == ("plain", {"someone": "ones_bound.py"})
+
+
+def test_two_entries_for_one_student_are_a_usage_error(tmp_path):
+    make(tmp_path, "one.py", "one/ones_bound.py")
+    with pytest.raises(UsageError, match=r"one and one.py would both be the student 'one'"):
+        taken(tmp_path)
+
+
+def test_an_unknown_layout_and_an_empty_class_are_usage_errors(tmp_path):
+    with pytest.raises(UsageError, match="there is no layout 'blackboard'; there are: auto, "):
+        taken(tmp_path, "blackboard")
+    with pytest.raises(UsageError, match="holds no submission"):
+        taken(tmp_path)
+
+
+def test_a_job_carries_paths_of_any_bytes(tmp_path):
+    name = os.fsdecode(b"caf\xe9\n ones")
+    make(tmp_path, f"{name}/ones_bound.py")
+    with class_at(tmp_path) as found:
+        (entry,) = found.entries
+    job = Job.of(entry)
+    assert job.paths() == list(entry.roots)
+    "".join(part for root in job.roots for part in root).encode("utf-8")

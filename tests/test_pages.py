@@ -1,0 +1,180 @@
+"""How scripts and notebooks are read: encodings, line ends, cells, damaged files."""
+
+import codecs
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.pages import Unreadable, code_fingerprint, decoded, read_page
+
+ROOT = Path(__file__).parents[1]
+
+
+def cells_of(text: str | bytes, name: str = "ones_bound.py"):
+    return read_page(text.encode() if isinstance(text, str) else text, name).cells
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("é = 1\n".encode(), "é = 1\n"),
+        (codecs.BOM_UTF8 + "é = 1\n".encode(), "é = 1\n"),
+        ("# -*- coding: latin-1 -*-\né = 1\n".encode("latin-1"), "# -*- coding: latin-1 -*-\né = 1\n"),
+        (b"a = 1\r\nb = 2\rc = 3\n", "a = 1\nb = 2\nc = 3\n"),
+        (b"a = 1\x0c\nb = 2\n", "a = 1\x0c\nb = 2\n"),
+        (b"", ""),
+    ],
+)
+def test_text_is_read_as_python_reads_it(data, text):
+    assert decoded(data) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"a = 1\nb = '\xe9'\n", "line 2, byte 6 (0xe9): not UTF-8"),
+        ("a = 1\n".encode("utf-16"), "line 1, byte 1: the file is in UTF-16"),
+        (b"a = 1\nb\0 = 2\n", "line 2, byte 2: a null byte"),
+        (b"# coding: no-such-thing\n", "line 1: the encoding can't be told"),
+        (codecs.BOM_UTF8 + b"# coding: latin-1\n", "line 1: the encoding can't be told"),
+    ],
+)
+def test_what_cannot_be_read_names_line_and_byte_and_how_to_save_it(data, found):
+    with pytest.raises(Unreadable) as raised:
+        decoded(data)
+    assert found in str(raised.value)
+    assert "save the file as text in UTF-8" in str(raised.value)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data):
+    for name in ("ones_bound.py", "ones_bound.ipynb"):
+        try:
+            page = read_page(data, name)
+        except Unreadable as error:
+            assert str(error)
+        else:
+            code_fingerprint(page)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["cells", "source", "cell_type", "nbformat", "worksheets", "metadata"]),
+        inner,
+        max_size=4,
+    ),
+)
+
+
+@given(json_values)
+def test_any_json_is_read_as_a_notebook_or_refused(value):
+    try:
+        read_page(json.dumps({"nbformat": 4, "cells": value}).encode(), "x.ipynb")
+        read_page(json.dumps(value).encode(), "x.ipynb")
+    except Unreadable as error:
+        assert str(error)
+
+
+# --- scripts --------------------------------------------------------------------------------------
+
+
+def test_a_script_without_markers_is_one_plain_cell():
+    page = read_page(b"a = 1\n\nb = 2\n", "x.py")
+    assert page.plain
+    assert page.cells == (("a = 1\n\nb = 2\n", 1),)
+
+
+def test_percent_cells_keep_their_lines_and_text_cells_are_no_code():
+    text = "import a\n# %% one\nx = 1\n#%%\ny = 2\n# %% [markdown]\n# def z(): text\n# %% [raw]\n# q\n"
+    page = read_page(text.encode(), "x.py")
+    assert not page.plain
+    assert page.cells == (("import a", 1), ("x = 1", 3), ("y = 2", 5))
+    assert page.text == "def z(): text\nq\n" or page.text == "def z(): text\nq"
+
+
+def test_every_line_of_a_generated_page_is_where_it_was():
+    text = (ROOT / "exercises" / "ones_bound.py").read_text()
+    lines = text.split("\n")
+    for source, first in cells_of(text):
+        for offset, line in enumerate(source.split("\n")):
+            assert lines[first - 1 + offset] == line
+
+
+# --- notebooks ------------------------------------------------------------------------------------
+
+
+def a_notebook(*cells, **top) -> bytes:
+    listed = [
+        {"cell_type": kind, "source": source, "metadata": {}}
+        | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+        for kind, source in cells
+    ]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": listed} | top).encode()
+
+
+def test_notebook_cells_count_from_one_whatever_their_kind():
+    page = read_page(a_notebook(("code", "x = 1"), ("markdown", "def f"), ("code", "y")), "n.ipynb")
+    assert page.cells == (("x = 1", 1), ("", 1), ("y", 1))
+    assert page.text == "def f"
+
+
+def test_sources_as_lists_ids_missing_or_doubled_and_any_kernel_are_read():
+    cells = [
+        {"cell_type": "code", "source": ["a = 1\n", "b = 2"], "id": "same"},
+        {"cell_type": "code", "source": "c = 3", "id": "same", "metadata": {"tags": ["skip-execution"]}},
+        {"cell_type": "code"},
+    ]
+    data = {"cells": cells, "metadata": {"kernelspec": {"name": "julia"}}, "nbformat": 4}
+    assert cells_of(json.dumps(data), "n.ipynb") == (("a = 1\nb = 2", 1), ("c = 3", 1), ("", 1))
+
+
+def test_a_notebook_of_format_3_is_converted():
+    cell = {"cell_type": "code", "input": "x = 3", "language": "python", "outputs": []}
+    sheet = {"cells": [cell | {"collapsed": False, "metadata": {}}], "metadata": {}}
+    old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [sheet]}
+    data = json.dumps(old)
+    assert ("x = 3", 1) in cells_of(data, "n.ipynb")
+
+
+def test_a_truncated_notebook_is_unreadable_with_its_line():
+    data = json.dumps(json.loads(a_notebook(("code", "x = 1"))), indent=1).encode()
+    with pytest.raises(Unreadable, match=r"line \d+: the notebook is damaged"):
+        read_page(data[:-30], "n.ipynb")
+
+
+def test_an_unfinished_merge_is_named():
+    data = json.dumps(json.loads(a_notebook(("code", "x = 1"))), indent=1)
+    merged = data.replace(' "cells"', '<<<<<<< HEAD\n "cells"')
+    with pytest.raises(Unreadable, match="line 5: .*marks of a merge"):
+        read_page(merged.encode(), "n.ipynb")
+
+
+@pytest.mark.parametrize(
+    "data", [b"{}", b'{"cells": 3}', b'{"cells": [1]}', b'{"nbformat": 2}', b"{" * 100_000]
+)
+def test_what_jupyter_would_not_open_is_unreadable(data):
+    with pytest.raises(Unreadable):
+        read_page(data, "n.ipynb")
+
+
+def test_a_notebook_that_is_not_utf8_names_its_line():
+    with pytest.raises(Unreadable, match="line 2: the notebook is not in UTF-8"):
+        read_page(b'{"cells":\n"\xe9"}', "n.ipynb")
+
+
+# --- fingerprints ---------------------------------------------------------------------------------
+
+
+def test_comments_blank_lines_and_cell_bounds_do_not_change_the_fingerprint():
+    one = read_page(b"# hello\nx = 1\n\n\ny = 2\n", "x.py")
+    two = read_page(b"# %% a\nx = 1   \n# %% b\n# more\ny = 2\n", "x.py")
+    other = read_page(b"x = 1\ny = 3\n", "x.py")
+    assert code_fingerprint(one) == code_fingerprint(two) != code_fingerprint(other)
