@@ -49,7 +49,7 @@ def found(hand_in):
     return find
 
 
-def zipped(entries: dict[str, str | bytes], **options) -> bytes:
+def zipped(entries: dict[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
@@ -245,10 +245,10 @@ def test_a_pipe_is_not_read(hand_in, tmp_path):
 
 def test_names_of_any_bytes_can_be_read_and_written(tmp_path):
     folder = os.fsencode(tmp_path) + b"/caf\xe9 \n \xe2\x80\xae"
-    os.mkdir(folder)
-    with open(folder + b"/ones_bound (\xff).py", "wb") as stream:
-        stream.write(ALL_NAMES.encode())
-    submission = submissions.read(Path(os.fsdecode(folder)), ["ones_bound"])
+    place = Path(os.fsdecode(folder))
+    place.mkdir()
+    (place / os.fsdecode(b"ones_bound (\xff).py")).write_text(ALL_NAMES)
+    submission = submissions.read(place, ["ones_bound"])
     assert submission.found["ones_bound"].status == "graded"
     assert submission.student == "caf\\xe9 \n \u202e"
     (submission.found["ones_bound"].file or "").encode("utf-8")
@@ -295,9 +295,10 @@ def test_links_in_a_zip_are_skipped_and_named(tmp_path):
 
 def test_of_two_equal_names_in_a_zip_the_last_counts_with_a_note(tmp_path):
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
+    with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("ones_bound.py", "x = 1\n")
-        archive.writestr("ones_bound.py", WORKED)
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("ones_bound.py", WORKED)
     submission = read_zip(tmp_path, out.getvalue())
     assert submission.found["ones_bound"].source.cells[0][0] == WORKED
     assert "the zip holds ones_bound.py twice; the last one counts" in submission.notes

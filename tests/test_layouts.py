@@ -38,13 +38,15 @@ def taken(path: Path, layout: str = "auto") -> tuple[str, dict[str, str | None]]
     """The layout, and the file taken for `ones_bound` by student."""
     with class_at(path, layout) as found:
         return found.layout, {
-            entry.student: submissions.read(entry.roots, ["ones_bound"]).found["ones_bound"].file
+            entry.student: submissions.read(entry.roots, ["ones_bound"], student=entry.student)
+            .found["ones_bound"]
+            .file
             for entry in found.entries
         }
 
 
 def test_plain_folders_files_and_zips(tmp_path):
-    make(tmp_path, "one/ones_bound.py", "two.py", "three.ipynb", "notes.md", ".hidden/ones_bound.py")
+    make(tmp_path, "one/ones_bound.py", "two.py", "three.ipynb", "notes.md", ".git/ones_bound.py")
     with zipfile.ZipFile(tmp_path / "four.zip", "w") as archive:
         archive.writestr("x/ones_bound.py", WORKED)
     layout, found = taken(tmp_path)
@@ -60,7 +62,7 @@ def test_plain_folders_files_and_zips(tmp_path):
 def test_nbgrader_from_the_course_and_from_the_submitted_folder(tmp_path):
     names = [f"submitted/{s}/ones_bound/ones_bound.ipynb" for s in ("one", "two")]
     make(tmp_path, *names, "nbgrader_config.py", "source/ones_bound/ones_bound.ipynb")
-    expected = {s: "ones_bound/ones_bound.ipynb" for s in ("one", "two")}
+    expected = dict.fromkeys(("one", "two"), "ones_bound/ones_bound.ipynb")
     assert taken(tmp_path) == ("nbgrader", expected)
     assert taken(tmp_path / "submitted") == ("plain", expected)
     assert taken(tmp_path / "submitted", "nbgrader") == ("nbgrader", expected)

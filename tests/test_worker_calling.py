@@ -220,7 +220,7 @@ class Sphinx(type):
 
 class Riddle(Exception, metaclass=Sphinx):
     @property
-    def __traceback__(self):
+    def __traceback__(self):  # type: ignore[override]
         raise RuntimeError
 
     def __str__(self):
@@ -273,12 +273,11 @@ def test_a_constant_is_looked_at_and_not_called():
     asking = ask_namespace({"CEILING": 0.5, "NOTHING": None, "FUNCTION": ask})
     assert asking(Question("CEILING", None)) == Returned(0.5)
     assert asking(Question("NOTHING", None)) == Returned(None)
-    assert "function" in asking(Question("FUNCTION", None)).value.description
+    assert "a function or class" in str(asking(Question("FUNCTION", None)))
 
 
 def test_a_constant_where_a_function_is_due_is_an_exception():
-    answer = ask_namespace({"f": 0.5})(Question("f", (1.0,)))
-    assert answer.type_name == "TypeError"
+    assert ask(0.5, 1.0).type_name == "TypeError"
 
 
 def test_what_is_called_need_be_no_plain_function():
@@ -314,7 +313,7 @@ def many_times_over():
 
 
 class Liar(np.ndarray):
-    @property
+    @property  # type: ignore[misc]
     def shape(self):
         return (1,)
 

@@ -152,6 +152,7 @@ class Submission:
         if len(set(first_lines)) == len(cells):
             remember_lines(self.filename, _as_one(cells))
             return [self.filename] * len(cells)
+        remember_lines(self.filename, "\n".join(source for source, _ in cells))  # for classes
         filenames = [f"{self.filename}, cell {number + 1}" for number in range(len(cells))]
         for filename, (source, _) in zip(filenames, cells, strict=True):
             remember_lines(filename, source)

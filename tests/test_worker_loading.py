@@ -1,0 +1,355 @@
+"""Loading a page, cell by cell: one mistake costs only what depends on it."""
+
+import pytest
+
+from grader.model import Missing, Raised, Returned
+from grader.sandbox import LoadEvent, Sandbox, Source
+from tests.sandboxed import LIMITS, ask, loaded, look, notebook, script
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(LIMITS) as opened:
+        yield opened
+
+
+def events(worker):
+    return [(event.kind, event.cell, event.line) for event in worker.events]
+
+
+# --- order and names -----------------------------------------------------------------------------
+
+
+def test_cells_run_from_top_to_bottom_and_the_last_definition_counts(sandbox):
+    page = notebook(
+        "steps = [1]", "def f(): return 'first'", "steps.append(2)", "def f(): return steps"
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert ask(worker, "f") == Returned((1, 2))
+
+
+def test_a_page_is_the_module_submission_and_never_the_main_program(sandbox):
+    page = notebook(
+        """
+        import sys
+        NAME = __name__
+        KNOWN = sys.modules["submission"].__dict__ is globals()
+        MAIN = sys.modules["__main__"].__dict__ is globals()
+        if __name__ == "__main__":
+            def guarded(): return 1
+        class Point: pass
+        WHERE = Point.__module__
+        """
+    )
+    with loaded(sandbox, page) as worker:
+        assert look(worker, "NAME") == look(worker, "WHERE") == Returned("submission")
+        assert look(worker, "KNOWN") == Returned(True)
+        assert look(worker, "MAIN") == Returned(False)
+        assert ask(worker, "guarded") == Missing()
+
+
+def test_source_annotations_and_dataclasses_work_as_in_a_module(sandbox):
+    page = notebook(
+        "VALUE: int = 3",
+        """
+        import dataclasses, inspect
+        @dataclasses.dataclass
+        class Run:
+            weight: float
+
+        def source():
+            return inspect.getsource(Run).splitlines()[1], inspect.getsource(source)[:12]
+        """,
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert ask(worker, "source") == Returned(("class Run:", "def source()"))
+
+
+@pytest.mark.parametrize("page", [script, notebook], ids=["script", "notebook"])
+def test_imports_from_the_future_hold_for_what_follows(sandbox, page):
+    text = "from __future__ import annotations\ndef f(x: Unknown = None) -> Unknown: return 1"
+    with loaded(sandbox, page(text)) as worker:
+        assert worker.events == []
+        assert ask(worker, "f") == Returned(1)
+    cells = text.split("\n", 1)
+    with loaded(sandbox, notebook(*cells)) as worker:
+        assert worker.events == []
+        assert ask(worker, "f") == Returned(1)
+
+
+# --- mistakes ------------------------------------------------------------------------------------
+
+
+def test_an_exception_costs_only_the_rest_of_its_cell(sandbox):
+    page = notebook(
+        "def before(): return 1\n\n1 / 0\ndef lost(): return 2", "def after(): return 3"
+    )
+    with loaded(sandbox, page) as worker:
+        message = "ZeroDivisionError: division by zero"
+        assert worker.events == [LoadEvent("raised", 0, 3, message)]
+        assert ask(worker, "before") == Returned(1)
+        assert ask(worker, "lost") == Missing()
+        assert ask(worker, "after") == Returned(3)
+
+
+def test_in_a_plain_script_an_exception_costs_only_its_statement(sandbox):
+    page = script(
+        """\
+        def before(): return 1
+        import no_such_module
+        undefined
+        lost, kept = 1 / 0, 2
+        def after(): return 3
+        """
+    )
+    with loaded(sandbox, page) as worker:
+        assert events(worker) == [("raised", 0, 2), ("raised", 0, 3), ("raised", 0, 4)]
+        assert "no_such_module" in worker.events[0].message
+        assert ask(worker, "before") == Returned(1)
+        assert ask(worker, "after") == Returned(3)
+        assert look(worker, "kept") == Missing()
+
+
+def test_the_line_of_an_exception_is_in_the_cell_that_ran(sandbox):
+    page = notebook("\n\n\n\n\n\ndef fails():\n    raise ValueError", "\nfails()")
+    with loaded(sandbox, page) as worker:
+        assert events(worker) == [("raised", 1, 2)]
+
+
+def test_a_line_of_a_script_counts_from_its_top(sandbox):
+    cells = (("x = 1\n1 / 0", 3), ("def f():\n    raise ValueError", 7), ("y = (", 12))
+    page = Source("page.py", cells, False, {}, {})
+    with loaded(sandbox, page) as worker:
+        assert events(worker) == [("raised", 0, 4), ("syntax", 2, 12)]
+        answer = ask(worker, "f")
+        assert isinstance(answer, Raised)
+        assert answer.line == 8
+
+
+@pytest.mark.parametrize(
+    ("cell", "line", "column"),
+    [
+        ("def g(:\n    pass", 1, 7),
+        ("x = 1\n\nreturn x", 3, 1),
+        ("x = 1\nif x:\ny = 2", 3, 1),
+        ("x = 1\nbreak", 2, 1),
+        ("'unended", 1, 1),
+        ("x = 1\0", 1, 0),
+        ("x = '\ud800'", 1, 0),
+        ("(" * 300 + ")" * 300, 1, None),
+        ("x = " + "-" * 100_000 + "1", 1, None),
+    ],
+)
+def test_a_syntax_error_costs_its_cell(sandbox, cell, line, column):
+    page = notebook("def before(): return 1", cell, "def after(): return 2")
+    with loaded(sandbox, page) as worker:
+        [event] = worker.events
+        assert (event.kind, event.cell, event.line) == ("syntax", 1, line)
+        assert column is None or event.column == column
+        assert event.message
+        assert ask(worker, "before") == Returned(1)
+        assert ask(worker, "after") == Returned(2)
+
+
+@pytest.mark.parametrize("last", ["return 1", "from __future__ import annotations", "def g(:"])
+def test_a_syntax_error_costs_the_whole_of_a_plain_script_as_in_python(sandbox, last):
+    with loaded(sandbox, script(f"def f(): return 1\n\n{last}")) as worker:
+        assert events(worker) == [("syntax", 0, 3)]
+        assert ask(worker, "f") == Missing()
+
+
+def test_a_page_that_leaves_early_is_noted_and_goes_on(sandbox):
+    page = notebook(
+        "import sys\nsys.exit(3)",
+        "exit()",
+        "quit(0)",
+        "raise SystemExit",
+        "raise KeyboardInterrupt",
+        "raise BaseException('b')",
+        "def f(): return 1",
+    )
+    with loaded(sandbox, page) as worker:
+        assert [event.cell for event in worker.events] == [0, 1, 2, 3, 4, 5]
+        assert worker.events[0] == LoadEvent("raised", 0, 2, "SystemExit: 3")
+        assert ask(worker, "f") == Returned(1)
+
+
+def test_standard_input_is_empty(sandbox):
+    page = notebook("import sys\nREST = sys.stdin.read()", "name = input('Name? ')", "after = 1")
+    with loaded(sandbox, page) as worker:
+        assert worker.events == [LoadEvent("raised", 1, 1, "EOFError: EOF when reading a line")]
+        assert look(worker, "REST") == Returned("")
+        assert look(worker, "after") == Returned(1)
+
+
+def test_an_empty_page_has_nothing(sandbox):
+    for page in (notebook(), notebook("", "# nothing"), script("")):
+        with loaded(sandbox, page) as worker:
+            assert worker.events == []
+            assert ask(worker, "f") == Missing()
+
+
+def test_a_script_of_many_thousand_statements_loads(sandbox):
+    lines = ["total = 0", *["total += 1"] * 30_000, "1 / 0", "def f(): return total"]
+    with loaded(sandbox, script("\n".join(lines))) as worker:
+        assert events(worker) == [("raised", 0, 30_002)]
+        assert look(worker, "total") == Returned(30_000)
+
+
+# --- what a page may import ----------------------------------------------------------------------
+
+
+def test_the_check_at_the_end_of_a_page_does_nothing(sandbox):
+    page = notebook(
+        "from grader import check",
+        "check('ones_bound')",
+        "import grader\ngrader.check('ones_bound', namespace=globals())",
+        "CHECKED = check('x')",
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert look(worker, "CHECKED") == Returned(None)
+        assert worker.close() == ""
+
+
+def test_the_grader_itself_cannot_be_imported(sandbox):
+    page = notebook("import grader.keys", "from grader import judge", "import grader.exact.descent")
+    with loaded(sandbox, page) as worker:
+        assert [event.cell for event in worker.events] == [0, 1, 2]
+
+
+def test_the_lesson_is_the_courses_own(sandbox):
+    page = notebook(
+        "from lesson import loss\nimport lesson\nLOSS = loss()",
+        modules={"lesson": "def loss(): return 'the course'"},
+        helpers={"lesson": "def loss(): return 'a student'"},
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert look(worker, "LOSS") == Returned("the course")
+
+
+def test_helper_modules_come_last_on_the_path(sandbox):
+    page = notebook(
+        "import helper, math, numpy\nFOUND = helper.value, math.pi > 3, numpy.__name__",
+        "import broken",
+        "from helper import other",
+        "VALUE = other.value",
+        helpers={
+            "helper": "import other\nvalue = other.value + 1",
+            "other": "value = 1",
+            "math": "pi = 0",
+            "numpy": "raise ImportError",
+            "broken": "def f(:",
+        },
+    )
+    with loaded(sandbox, page) as worker:
+        assert events(worker) == [("raised", 1, 1)]
+        assert look(worker, "FOUND") == Returned((2, True, "numpy"))
+        assert look(worker, "VALUE") == Returned(1)
+
+
+def test_nothing_of_the_folder_it_runs_in_can_be_imported(sandbox):
+    page = notebook(
+        "import os, pathlib\npathlib.Path('planted.py').write_text('VALUE = 1')",
+        "import planted",
+        "import conftest",
+    )
+    with loaded(sandbox, page) as worker:
+        assert [event.cell for event in worker.events] == [1, 2]
+
+
+# --- notebooks -----------------------------------------------------------------------------------
+
+
+def test_await_works_at_the_top_of_a_cell(sandbox):
+    page = notebook(
+        "import asyncio\nasync def value():\n    await asyncio.sleep(0)\n    return 3",
+        "VALUE = await value()\nALL = [await value() for _ in range(2)]",
+        "async with asyncio.Lock():\n    LOCKED = True",
+        "await asyncio.sleep(0)\n1 / 0",
+        "VALUE += asyncio.run(value())",
+    )
+    with loaded(sandbox, page) as worker:
+        assert events(worker) == [("raised", 3, 2)]
+        assert look(worker, "VALUE") == Returned(6)
+        assert look(worker, "ALL") == Returned((3, 3))
+        assert look(worker, "LOCKED") == Returned(True)
+
+
+def test_what_a_notebook_offers_beside_python_does_no_harm(sandbox):
+    page = notebook(
+        "display(3, 'text', metadata={})",
+        "get_ipython().run_line_magic('matplotlib', 'inline')",
+        "get_ipython().system('rm -rf /')",
+        "SHELL = get_ipython() is not None",
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert look(worker, "SHELL") == Returned(True)
+        assert worker.close() == "3 'text'\n"
+
+
+def test_figures_are_drawn_without_a_screen(sandbox):
+    page = notebook(
+        """
+        import warnings
+        warnings.simplefilter("error")
+        import matplotlib.pyplot as plt
+        plt.plot([1, 2])
+        plt.savefig("figure.png")
+        plt.show()
+        """
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+
+
+# --- what a page may switch ----------------------------------------------------------------------
+
+
+def test_a_pages_switches_do_not_make_its_right_answers_wrong_and_double_precision_stays(sandbox):
+    page = notebook(
+        """
+        import warnings
+        import jax, jax.numpy as jnp, numpy as np
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_debug_nans", True)
+        jax.config.update("jax_debug_infs", True)
+        jax.config.update("jax_transfer_guard", "disallow")
+        np.seterr(all="raise")
+        warnings.simplefilter("error")
+
+        def f(features):
+            warnings.warn("a warning")
+            return features[0] / 0, np.float64(1) / np.float64(0), float(jnp.asarray(0.1) * 1)
+        """
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        answer = ask(worker, "f", [float("nan"), 1.0])
+        assert isinstance(answer, Returned), answer
+        assert isinstance(answer.value, tuple)
+        assert answer.value[1].items == (float("inf"),)
+        assert answer.value[2] == 0.1
+
+
+def test_the_same_page_gives_the_same_answers_every_time(sandbox):
+    page = notebook(
+        """
+        import random
+        import numpy as np
+        print({"weight", "loss", "gradient", "update"})
+        def f():
+            return random.random(), np.random.rand(), hash("text"), list({"a", "b", "c", "d"})
+        """
+    )
+    answers, outputs = [], []
+    for _ in range(2):
+        with Sandbox(LIMITS) as another, loaded(another, page) as worker:
+            answers.append(ask(worker, "f"))
+            outputs.append(worker.close())
+    assert answers[0] == answers[1]
+    assert outputs[0] == outputs[1] != ""
