@@ -33,7 +33,7 @@ demo: setup ## grade the sample class and show its table
 test: lint unit ## everything that needs no Debian package: lint, types, rooms, pages, tests
 
 unit: setup ## the tests alone
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not system" tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not system" tests
 
 test-system: setup ## the tests that need Debian packages; installs those that are missing
 	.ci/debian-packages $(DEBIAN_PACKAGES)

@@ -76,6 +76,8 @@ def told_plainly(command: Callable[..., None]) -> Callable[..., None]:
             _fail(str(error), 2)
         except GraderFault as error:
             _fail(f"a fault of the grader's own: {error}", 1)
+        except ModuleNotFoundError as error:
+            _fail(f"{error}; instructors need more packages: pip install -e '.[instructor]'", 2)
         except KeyboardInterrupt:
             _fail("interrupted; what was finished is kept", 130)
 

@@ -27,6 +27,7 @@ from grader.processes import (
     WarmStarter,
 )
 
+CPU_SLACK = 0.1  # seconds by which the kernel's limit and its account of CPU time may differ
 MAX_RELOADS = 5  # fresh processes for cells that end theirs while they load
 
 
@@ -186,7 +187,8 @@ class Worker:
     # --- the process -----------------------------------------------------------------------------
 
     def _used_up(self) -> bool:
-        return self._cpu >= self._limits.file_cpu or time.monotonic() > self._deadline
+        left = self._limits.file_cpu - self._cpu
+        return left <= CPU_SLACK or time.monotonic() > self._deadline
 
     def _start(self) -> None:
         """Start a process. No student's code runs yet: what fails here is the grader's fault."""
@@ -232,7 +234,7 @@ class Worker:
         self._printed_more = self._printed_more or process.printed_more
         self._cpu += ended.cpu
         self._blameless = ended.parent_lost
-        if ended.signal == SIGXCPU or ended.cpu >= self._granted:
+        if ended.signal == SIGXCPU or ended.cpu >= self._granted - CPU_SLACK:
             return TimedOut()
         match lost:
             case Lost(why="late"):

@@ -36,11 +36,13 @@ class Job(Struct, frozen=True):
 
     student: str
     roots: list[tuple[str, str]]
+    exercises: list[str] | None = None
 
     @classmethod
-    def of(cls, entry: Entry) -> Self:
-        """The job that an entry of a class makes."""
-        return cls(entry.student, [(quote(os.fsencode(p)), name) for p, name in entry.roots])
+    def of(cls, entry: Entry, exercises: list[str] | None = None) -> Self:
+        """The job that an entry of a class makes; `exercises` limits those of the batch."""
+        roots = [(quote(os.fsencode(path)), name) for path, name in entry.roots]
+        return cls(entry.student, roots, exercises)
 
     def paths(self) -> list[tuple[Path, str]]:
         """The paths, with the names they go by."""
@@ -60,8 +62,9 @@ def main() -> None:
 def _serve(suite: Suite, sandbox: Sandbox, setup: Setup, reports: BinaryIO) -> None:
     for line in sys.stdin.buffer:
         job = msgspec.json.decode(line, type=Job)
-        submission = submissions.read(job.paths(), setup.exercises, setup.sole, job.student)
-        report = grade_one(submission, setup.exercises, suite, sandbox)
+        names = job.exercises or setup.exercises
+        submission = submissions.read(job.paths(), names, setup.sole, job.student)
+        report = grade_one(submission, names, suite, sandbox)
         reports.write(msgspec.json.encode(report) + b"\n")
         reports.flush()
 

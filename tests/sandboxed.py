@@ -5,8 +5,9 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from grader.model import Answer, Question
+from grader.model import Question
 from grader.sandbox import Limits, Sandbox, Source, Worker
 
 # Short enough for a test to wait for; the wall clock is left so wide that CPU time decides.
@@ -38,12 +39,12 @@ def loaded(sandbox: Sandbox, source: Source, limits: Limits | None = None) -> It
         worker.close()
 
 
-def ask(worker: Worker, function: str, *arguments: object) -> Answer:
+def ask(worker: Worker, function: str, *arguments: object) -> Any:
     """What a student's function answers."""
     return worker.ask(Question(function, arguments))
 
 
-def look(worker: Worker, name: str) -> Answer:
+def look(worker: Worker, name: str) -> Any:
     """What a student's constant is."""
     return worker.ask(Question(name, None))
 
