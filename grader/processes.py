@@ -377,6 +377,10 @@ def _clear(scratch: str) -> None:
         if not left:
             break
     with contextlib.suppress(RecursionError):
+        for place, folders, _ in os.walk(scratch):
+            for folder in (Path(place, name) for name in folders):
+                if not folder.is_symlink():
+                    folder.chmod(0o700)  # a student may have closed it
         shutil.rmtree(scratch, ignore_errors=True)
 
 

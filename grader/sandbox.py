@@ -27,7 +27,7 @@ from grader.processes import (
     WarmStarter,
 )
 
-CPU_SLACK = 0.1  # seconds by which the kernel's limit and its account of CPU time may differ
+CPU_GRAIN = 1.0  # seconds: no less can be granted, and limit and account differ by parts of it
 MAX_RELOADS = 5  # fresh processes for cells that end theirs while they load
 
 
@@ -188,7 +188,7 @@ class Worker:
 
     def _used_up(self) -> bool:
         left = self._limits.file_cpu - self._cpu
-        return left <= CPU_SLACK or time.monotonic() > self._deadline
+        return left < CPU_GRAIN or time.monotonic() > self._deadline
 
     def _start(self) -> None:
         """Start a process. No student's code runs yet: what fails here is the grader's fault."""
@@ -234,7 +234,8 @@ class Worker:
         self._printed_more = self._printed_more or process.printed_more
         self._cpu += ended.cpu
         self._blameless = ended.parent_lost
-        if ended.signal == SIGXCPU or ended.cpu >= self._granted - CPU_SLACK:
+        killed_at_limit = ended.signal == SIGKILL and ended.cpu > self._granted - CPU_GRAIN
+        if ended.signal == SIGXCPU or killed_at_limit:
             return TimedOut()
         match lost:
             case Lost(why="late"):

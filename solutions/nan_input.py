@@ -14,7 +14,7 @@
 # | `jnp.isfinite(a)` | for each entry whether it is neither NaN nor infinite |
 # | `jnp.flatnonzero(c)` | the positions where `c` is true |
 # | `jnp.where(c, a, b)` | entry by entry, `a` where `c` is true and `b` elsewhere |
-# | `jax.value_and_grad(f)` | a function for `f`'s value and its derivative by the first argument |
+# | `jax.value_and_grad(f)` | a function: `f`'s value and derivative by its first argument |
 #
 # Model, loss and gradient are those of [the lesson](lesson.ipynb).
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -450,15 +451,17 @@ from tests.test_sandbox import PAGE, parent_of
 with Sandbox(warm=True) as sandbox:
     worker = sandbox.load(PAGE)
     answer = worker.ask(Question("starts_a_process", (1.0,)))
-    print(parent_of(sandbox), answer.value, flush=True)
+    print(parent_of(sandbox), answer.value, sandbox._starter._parent._scratch, flush=True)
     time.sleep(1e9)
 """
     root = os.fspath(processes.__file__).rpartition("grader")[0]
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as grader:
         assert grader.stdout is not None
-        pids = [int(pid) for pid in grader.stdout.readline().split()]
+        *pids, scratch = grader.stdout.readline().split()
         assert len(pids) == 2
-        assert all(map(is_running, pids))
+        assert all(is_running(int(pid)) for pid in pids)
+        assert Path(scratch).exists()
         grader.kill()
-    assert eventually(lambda: not any(map(is_running, pids)))
+    assert eventually(lambda: not any(is_running(int(pid)) for pid in pids))
+    assert eventually(lambda: not Path(scratch).exists())

@@ -208,6 +208,13 @@ def test_two_different_right_answers_are_a_note(checks):
     assert findings.notes == ["double gave two different answers to one question, both right"]
 
 
+def test_nan_twice_is_one_answer(checks):
+    checks(DOUBLE.replace("number(2 * x)", "Number(float('nan'))"))
+    (findings,) = run(lambda q: Returned(Array("float32", (), (float("nan"),))))
+    assert findings.checks[0].outcome == "passed"
+    assert findings.notes == []
+
+
 def questions_after_first(stop):
     seen: list = []
 

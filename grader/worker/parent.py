@@ -8,7 +8,7 @@ import contextlib
 import ctypes
 import gc
 import os
-import shutil
+import secrets
 import signal
 import socket
 import tempfile
@@ -50,6 +50,9 @@ def serve(control: int) -> None:
             message, descriptors, _, _ = socket.recv_fds(channel, 4096, 2)
             if not message:
                 end_all_children()
+                empty(folder)
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
                 return
             verb, *rest = wire.decode(message)
             if verb == "fork":
@@ -58,7 +61,7 @@ def serve(control: int) -> None:
                     os.close(descriptor)
             else:
                 ended = end(*rest)
-                _empty(folder)
+                empty(folder)
                 _reply(channel, ended)
 
 
@@ -134,11 +137,29 @@ def end_all_children() -> None:
             os.waitpid(int(pid), 0)
 
 
-def _empty(folder: Path) -> None:
-    """Remove what was written; what can't be removed is out of the way of the next child."""
-    for entry in folder.iterdir():
-        with contextlib.suppress(OSError, RecursionError):
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
+def empty(folder: Path) -> None:
+    """Remove all that a student's code has written, whatever it is.
+
+    Folders within a folder are moved up before it is removed: there is no recursion to run out of,
+    and no path too long. What can't be removed is out of the way of the next child.
+    """
+    with contextlib.suppress(OSError):
+        while entries := list(folder.iterdir()):
+            for entry in entries:
+                if not _is_own_folder(entry):
+                    entry.unlink()
+                    continue
+                for inner in list(entry.iterdir()):
+                    if _is_own_folder(inner):
+                        inner.rename(folder / secrets.token_hex(16))
+                    else:
+                        inner.unlink()
+                entry.rmdir()
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Whether this is a folder, and no link to one; it is opened where a student closed it."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    path.chmod(0o700)
+    return True

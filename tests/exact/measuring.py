@@ -107,7 +107,7 @@ def measure(
     cases: Iterable[Case], quantities: Iterable[str], *, slow_every: int, compiled_every: int
 ) -> Table:
     """Ask every program for these quantities at every case; some only at one case in so many."""
-    every = {name: slow_every for name in SLOW} | {COMPILED: compiled_every}
+    every = dict.fromkeys(SLOW, slow_every) | {COMPILED: compiled_every}
     table: Table = {}
     for place, case in enumerate(cases):
         for quantity in quantities:

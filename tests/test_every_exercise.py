@@ -1,0 +1,396 @@
+"""What every exercise has to show. Exercises are found by name; nothing here knows one of them."""
+
+import builtins
+import functools
+import itertools
+import math
+import sys
+import zlib
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from msgspec import Struct
+
+from grader import catalogue, grading, judge, scaffolds, submissions
+from grader.inprocess import ask_namespace
+from grader.model import (
+    Answer,
+    Array,
+    CheckReport,
+    ExerciseReport,
+    Misconception,
+    Question,
+    Raised,
+    Returned,
+    Value,
+)
+from grader.public import lesson
+from grader.sandbox import Sandbox
+from grader.suite import Suite, with_suite
+from grader.worker import loading
+
+ROOT = Path(__file__).parents[1]
+NAMES = catalogue.names()
+POINTS = {"instrumented_run": 15, "first_broken_boundary": 15, "concept_checks": 16}
+MOST_WORDS = 160
+DETERMINED = ("passed", "needs_person")
+
+Ask = Callable[[Question], Answer]
+
+
+class Examined(Struct, frozen=True):
+    """All that one session over an exercise's checks found out, for the tests to look at.
+
+    `pages` are reports through the worker, by file. What answered in this process gave the other
+    checks: the solution, by names of misconceptions, by seeds of answers at the edge of their
+    bounds, and by function for answers beyond them and for answers that aren't numbers. `bounded`
+    and `numeric` are the functions that some number was due of, with a bound or with any.
+    """
+
+    entries: catalogue.Catalogue
+    pages: dict[str, ExerciseReport]
+    solution: list[CheckReport]
+    misconceptions: dict[str, list[CheckReport]]
+    on_the_edge: dict[int, list[CheckReport]]
+    beyond: dict[str, list[CheckReport]]
+    not_a_number: dict[str, list[CheckReport]]
+    bounded: set[str]
+    numeric: set[str]
+
+    @property
+    def functions(self) -> set[str]:
+        """Everything that some check is about."""
+        return {check.function for check in self.solution}
+
+    def about(self, function: str) -> list[Misconception]:
+        """The misconceptions about one function."""
+        return [entry for entry in self.entries.misconceptions if entry.function == function]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    """The exercise's name."""
+    exercise: str = request.param
+    return exercise
+
+
+@pytest.fixture(scope="module")
+def examined(name: str) -> Examined:
+    """The exercise, examined in one session."""
+    return with_suite([name], lambda suite: examine(name, suite))
+
+
+def examine(name: str, suite: Suite) -> Examined:
+    exercise, entries = catalogue.exercise(name), catalogue.catalogue(name)
+    due = {function for function in catalogue.key(name).TRUTH}
+    solution = ask_namespace(namespace(name))
+    steady, truth = remembered(solution), remembered(entries.truth)
+    bounded, numeric = set(), set()
+
+    def checks(ask: Ask) -> list[CheckReport]:
+        findings = suite.run(exercise, ask)
+        assert findings.faults == []
+        return grading.named_checks(findings, name)
+
+    def moved(question: Question, by: "Move") -> Answer:
+        if question.function not in due:
+            return steady(question)
+        for item in numbers_of(truth(question)):
+            numeric.add(question.function)
+            if item.bound:
+                bounded.add(question.function)
+        return answer_of(truth(question), steady(question), by)
+
+    def only(function: str, by: "Move") -> Ask:
+        return lambda question: (
+            moved(question, by) if question.function == function else steady(question)
+        )
+
+    with Sandbox() as sandbox:
+        pages = {
+            path.relative_to(ROOT).as_posix(): graded(path, name, suite, sandbox)
+            for path in (
+                ROOT / "solutions" / f"{name}.py",
+                ROOT / "exercises" / f"{name}.py",
+                ROOT / "exercises" / f"{name}.ipynb",
+            )
+        }
+    return Examined(
+        entries=entries,
+        pages=pages,
+        solution=checks(solution),
+        misconceptions={
+            entry.name: checks(holding(entry, steady)) for entry in entries.misconceptions
+        },
+        on_the_edge={
+            seed: checks(lambda question, seed=seed: moved(question, on_an_edge(question, seed)))
+            for seed in (1, 2)
+        },
+        beyond={function: checks(only(function, beyond)) for function in sorted(due)},
+        not_a_number={function: checks(only(function, not_a_number)) for function in sorted(due)},
+        bounded=bounded,
+        numeric=numeric,
+    )
+
+
+def namespace(name: str) -> dict[str, Any]:
+    """What the solution's page defines, run in this process."""
+    path = ROOT / "solutions" / f"{name}.py"
+    defined: dict[str, Any] = {"__name__": "submission", "__file__": str(path)}
+    modules = {"lesson": lesson, "grader": loading.stand_in()}
+    with mock.patch.dict(sys.modules, modules):
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), defined)
+    return defined
+
+
+def graded(path: Path, name: str, suite: Suite, sandbox: Sandbox) -> ExerciseReport:
+    """The report on a page that was handed in, through the worker."""
+    found = submissions.read(path, [name], sole=name).found[name]
+    return grading.grade_exercise(found, name, suite, sandbox)
+
+
+def remembered(ask: Callable[[Question], Any]) -> Callable[[Question], Any]:
+    """`ask`, which answers a question that it was asked before from memory."""
+    memory: dict[str, Any] = {}
+
+    def asking(question: Question) -> Any:
+        key = repr(question)
+        if key not in memory:
+            memory[key] = ask(question)
+        return memory[key]
+
+    return asking
+
+
+def holding(entry: Misconception, solution: Ask) -> Ask:
+    """Someone who has everything right but what this misconception is about."""
+
+    def ask(question: Question) -> Answer:
+        right = solution(question)
+        if question.function != entry.function:
+            return right
+        return answer_of(entry.answer(*(question.arguments or ())), right, exactly)
+
+    return ask
+
+
+# --- answers made from what is due ---
+
+Move = Callable[[judge.Number, int], float]
+"""A number to answer with, from the number due and its place in the answer."""
+
+
+def exactly(due: judge.Number, place: int) -> float:
+    return float(due.value)
+
+
+def on_an_edge(question: Question, seed: int) -> Move:
+    """Just within the bound, above or below; which of the two depends on everything."""
+
+    def move(due: judge.Number, place: int) -> float:
+        above = zlib.crc32(f"{question} {place} {seed}".encode()) % 2
+        return by_bounds(due, Fraction(99, 100) * (1 if above else -1))
+
+    return move
+
+
+def beyond(due: judge.Number, place: int) -> float:
+    return by_bounds(due, Fraction(4))
+
+
+def not_a_number(due: judge.Number, place: int) -> float:
+    return math.nan if due.value == due.value else math.inf
+
+
+def by_bounds(due: judge.Number, bounds: Fraction) -> float:
+    if isinstance(due.value, float):
+        return due.value
+    return float(due.value + bounds * due.bound)
+
+
+def answer_of(due: judge.Due | None, right: Answer, move: Move) -> Answer:
+    """The answer that `due` stands for, its numbers moved; `right` where it leaves one open."""
+    if isinstance(due, judge.Raises):
+        kinds = [kind.__name__ for kind in getattr(builtins, due.kind).__mro__]
+        return Raised(due.kind, tuple(kinds), "")
+    if due is None or isinstance(due, judge.Written):
+        return right
+    return Returned(value_of(due, right.value if isinstance(right, Returned) else None, move))
+
+
+def value_of(due: judge.Due | None, right: Value, move: Move) -> Value:
+    match due:
+        case None:
+            return right
+        case judge.Number():
+            return move(due, 0)
+        case judge.Numbers(shape, items):
+            moved = tuple(move(item, place) for place, item in enumerate(items))
+            return Array("float64", shape, moved)
+        case judge.Truth(value):
+            return value
+        case judge.Truths(items):
+            return Array("bool", (len(items),), items)
+        case judge.Several(parts):
+            whole = right if isinstance(right, tuple) else (None,) * len(parts)
+            return tuple(value_of(*pair, move) for pair in zip(parts, whole, strict=True))
+    raise TypeError(f"no answer is made from {due!r} yet: say how in this test")
+
+
+def exclude_each_other(one: judge.Due | None, other: judge.Due | None) -> bool:
+    """Whether no answer can be what is due by both; None is anything."""
+    match one, other:
+        case (None, _) | (_, None):
+            return False
+        case judge.Number(), judge.Number():
+            return not _may_meet(one, other)
+        case judge.Numbers(), judge.Numbers():
+            return one.shape != other.shape or any(
+                itertools.starmap(exclude_each_other, zip(one.items, other.items, strict=True))
+            )
+        case judge.Several(), judge.Several():
+            return len(one.parts) != len(other.parts) or any(
+                itertools.starmap(exclude_each_other, zip(one.parts, other.parts, strict=True))
+            )
+        case judge.Raises(), judge.Raises():
+            first, second = getattr(builtins, one.kind), getattr(builtins, other.kind)
+            return not (issubclass(first, second) or issubclass(second, first))
+    return type(one) is not type(other) or one != other
+
+
+def _may_meet(one: judge.Number, other: judge.Number) -> bool:
+    if isinstance(one.value, float) or isinstance(other.value, float):
+        return one.value == other.value or (one.value != one.value and other.value != other.value)
+    return abs(one.value - other.value) <= one.bound + other.bound
+
+
+def numbers_of(due: judge.Due | None) -> list[judge.Number]:
+    match due:
+        case judge.Number():
+            return [due]
+        case judge.Numbers(items=items):
+            return list(items)
+        case judge.Several(parts):
+            return [number for part in parts for number in numbers_of(part)]
+    return []
+
+
+# --- what is to be seen ---
+
+
+def failed(checks: list[CheckReport]) -> list[CheckReport]:
+    return [check for check in checks if check.outcome not in DETERMINED]
+
+
+def brief(checks: list[CheckReport]) -> list[tuple[str, str, str | None, str]]:
+    """Checks as an assertion shows them."""
+    return [(c.name, c.outcome, c.misconception, c.message[:200]) for c in checks]
+
+
+def test_the_solution_gets_full_marks(name, examined):
+    assert brief(failed(examined.solution)) == []
+    assert sum(check.score for check in examined.solution) == POINTS.get(name, 10)
+
+
+def test_the_solution_gets_full_marks_through_the_worker(name, examined):
+    report = examined.pages[f"solutions/{name}.py"]
+
+    assert brief(failed(report.checks)) == []
+    assert (report.status, report.notes) == ("graded", [])
+    assert report.score == report.max_score == POINTS.get(name, 10)
+
+
+@pytest.mark.parametrize("ending", ["py", "ipynb"])
+def test_an_untouched_page_is_not_attempted(name, examined, ending):
+    report = examined.pages[f"exercises/{name}.{ending}"]
+
+    assert {check.outcome for check in report.checks} == {"not_attempted"}
+    assert (report.status, report.score) == ("graded", 0)
+    assert report.max_score == POINTS.get(name, 10)
+
+
+def test_every_check_has_a_title_of_its_own(examined):
+    titles = [check.title for check in examined.solution]
+
+    assert not [title for title in titles if title.startswith("test_")], "a docstring is missing"
+    assert len(set(titles)) == len(titles)
+
+
+def test_every_misconception_is_rejected_and_named_as_itself(examined):
+    for entry in examined.entries.misconceptions:
+        checks = examined.misconceptions[entry.name]
+        lost = failed(checks)
+
+        assert sum(check.points for check in lost) > 0, f"{entry.name} costs nothing"
+        found = {(check.function, check.outcome, check.misconception) for check in lost}
+        assert found == {(entry.function, "failed", entry.name)}, brief(lost)
+
+
+def test_every_check_is_failed_by_some_misconception(examined):
+    judged = {check.name for check in examined.solution if check.manual_points is None}
+    reached = {c.name for checks in examined.misconceptions.values() for c in failed(checks)}
+
+    assert judged - reached == set()
+
+
+def test_every_witness_shows_a_difference_to_the_truth(examined):
+    for entry in examined.entries.misconceptions:
+        wrong, right = answer_to(entry, entry.witness), truth_at(examined, entry)
+
+        assert wrong is not None, f"{entry.name} says nothing at its own witness"
+        assert exclude_each_other(wrong, right), f"{entry.name}: {wrong} may be {right}"
+
+
+def test_any_two_misconceptions_are_told_apart_by_a_witness(examined):
+    for function in examined.functions:
+        for one, other in itertools.combinations(examined.about(function), 2):
+            assert any(
+                exclude_each_other(answer_to(one, witness), answer_to(other, witness))
+                for witness in (one.witness, other.witness)
+            ), f"{one.name} and {other.name} agree at the witnesses of both"
+
+
+def answer_to(entry: Misconception, witness: tuple[Any, ...]) -> judge.Due | None:
+    due: judge.Due | None = entry.answer(*witness)
+    return due
+
+
+def truth_at(examined: Examined, entry: Misconception) -> judge.Due | None:
+    constant = entry.function.isupper()
+    return examined.entries.truth(Question(entry.function, None if constant else entry.witness))
+
+
+def test_every_misconception_is_explained_in_few_words(examined):
+    for entry in examined.entries.misconceptions:
+        words = len(entry.explanation.split())
+        assert 0 < words <= MOST_WORDS, f"{entry.name} takes {words} words"
+
+
+def test_any_answer_within_its_bound_is_right(examined):
+    """The public checks state bounds of their own: none may be narrower than the oracle's."""
+    for seed, checks in examined.on_the_edge.items():
+        assert brief(failed(checks)) == [], f"seed {seed}"
+
+
+def test_no_answer_four_bounds_away_is_right(examined):
+    for function in examined.bounded:
+        assert {check.function for check in failed(examined.beyond[function])} == {function}
+
+
+def test_not_a_number_is_never_right(examined):
+    for function in examined.numeric:
+        assert {check.function for check in failed(examined.not_a_number[function])} == {function}
+
+
+@functools.cache
+def stale_files() -> list[str]:
+    """Generated files that differ from their source; in a session, as the keys are tests."""
+    return with_suite(NAMES, lambda _: [path.as_posix() for path in scaffolds.stale(ROOT)])
+
+
+def test_generated_files_are_current():
+    assert stale_files() == [], "make them anew: grader scaffolds"
