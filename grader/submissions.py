@@ -25,7 +25,7 @@ NOT_HELPERS = sys.stdlib_module_names | {
 }
 _ENDINGS = (".txt", ".json", ".py", ".ipynb")
 _COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
-_DEFINITION = re.compile(r"^(?:(?:async +)?def +([a-zA-Z_]+)|([A-Z_]+) *[:=](?!=))", re.MULTILINE)
+_DEFINITION = re.compile(r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE)
 
 
 class Found(Struct, frozen=True):

@@ -404,3 +404,8 @@ def test_everything_that_is_read_is_in_the_fingerprint(hand_in):
     second = hand_in({"ones_bound.py": WORKED, "tools.py": "A = 1\n"}).fingerprint
     third = hand_in({"ones_bound.py": WORKED, "tools.py": "A = 2\n"}).fingerprint
     assert len({first, second, third}) == 3
+
+
+def test_names_bound_in_other_ways_than_def_count_as_defined(found):
+    text = "from functools import partial\ncurvature = partial(max)\nrate_ceiling: object = min\n"
+    assert found({"odd.py": text + "growth_factor = lambda rate, features: 1\n"}).file == "odd.py"
