@@ -19,8 +19,8 @@ def answer_from(reply: Any) -> Answer:
             return Returned(_value(value), changed)
         case ("ran",):
             return Returned(None)
-        case ("missing",):
-            return Missing()
+        case ("missing", str(why)):
+            return Missing(why)
         case ("raised", str(name), list(kinds), str(message), int() | None as line):
             names = tuple(_text(kind) for kind in kinds[:MAX_KINDS] if isinstance(kind, str))
             known_line = line if line is not None and 0 < line < MAX_LINE else None

@@ -63,8 +63,9 @@ class Source(Struct, frozen=True):
 
 
 class LoadEvent(Struct, frozen=True):
-    """Something that went wrong while a unit was loaded. `kind` is `syntax`, `raised`, `timed_out`
-    or `crashed`; `cell` counts from 0; `line` is a line of the file, or of the notebook's cell."""
+    """Something that went wrong while a unit was loaded. `kind` is `syntax`, `left_out`,
+    `raised`, `timed_out` or `crashed`; `cell` counts from 0; `line` is a line of the file, or of
+    the notebook's cell."""
 
     kind: str
     cell: int
@@ -140,6 +141,8 @@ class Worker:
                 if kind == "syntax":
                     column, message = rest
                     events.append(LoadEvent("syntax", cell, line, message, column))
+                elif kind == "left_out":
+                    events.append(LoadEvent("left_out", cell, line, rest[0]))
                 elif number not in self._skipped:
                     again = number < self._reached
                     self._reached = max(self._reached, number + 1)

@@ -25,7 +25,9 @@ NOT_HELPERS = sys.stdlib_module_names | {
 }
 _ENDINGS = (".txt", ".json", ".py", ".ipynb")
 _COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
-_DEFINITION = re.compile(r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE)
+_DEFINITION = re.compile(
+    r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
+)
 
 
 class Found(Struct, frozen=True):
@@ -47,6 +49,8 @@ class Found(Struct, frozen=True):
                 column = f", column {event.column}" if event.column else ""
                 lost = "this cell is" if self.notebook or event.cell else "it is"
                 return f"{where}{column}: syntax error ({event.message}); {lost} not run"
+            case "left_out":
+                return f"{where}: {event.message!r} is notebook syntax, and was left out"
             case "timed_out":
                 return (
                     f"{where}: loading reached the time limit here; the rest was loaded without it"

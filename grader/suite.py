@@ -151,6 +151,8 @@ class _Run:
         answer = self._ask(question)
         if isinstance(answer, TimedOut | Crashed):
             self._harmed[question.function] = answer
+        if isinstance(answer, Missing) and answer.why and answer.why not in self.notes:
+            self.notes.append(answer.why)
         if question.arguments is None and answer == Returned(None):
             return Missing("still the scaffold's")
         return answer

@@ -86,7 +86,7 @@ def examined(name: str) -> Examined:
 
 def examine(name: str, suite: Suite) -> Examined:
     exercise, entries = catalogue.exercise(name), catalogue.catalogue(name)
-    due = {function for function in catalogue.key(name).TRUTH}
+    due = set(catalogue.key(name).TRUTH)
     solution = ask_namespace(namespace(name))
     steady, truth = remembered(solution), remembered(entries.truth)
     bounded, numeric = set(), set()

@@ -235,6 +235,7 @@ def test_targets_are_watched(student, weight, case):
     )
 )
 @example(features=[NAN])
+@example(features=[1.0, NAN])
 @example(features=[0.0, NAN])
 @example(features=[NAN, 1000.0, NAN])
 def test_every_nan_is_found(student, features):
@@ -580,7 +581,7 @@ MISCONCEPTIONS = [
         "positions_of_the_good",
         "bad_positions",
         lambda features: positions(features, math.isfinite),
-        ([NAN],),
+        ([1.0, NAN],),
         """These are the positions of the entries that are finite. You asked the right question of
         each entry and kept those that answered yes. The others are wanted: a negation is missing
         between the question and the positions.

@@ -390,7 +390,7 @@ MISCONCEPTIONS = [
         "growth_of_the_signed_error",
         "growth_factor",
         lambda rate, features: number(growth_of_error(rate, features)),
-        (0.25, [1.0]),
+        (0.75, [1.0]),
         """You return the multiplier of the error, sign and all. A ratio of two losses can't be
         negative, since a loss is a mean of squares. The sign tells that the weight jumps from one
         side of the optimum to the other; the loss does not see it. How does the loss depend on

@@ -26,10 +26,15 @@ from grader.judge import (
 STEPS_AND_LENGTHS = ((1, 1), (2, 3), (3, 2), (6, 3))
 
 
-def twice_each(length: int) -> Fraction:
-    """Relative difference allowed between two sums of squares: 4 roundings for each of the
-    `length` + 4 operations of either."""
-    return 2 * gamma(4 * (length + 4))
+def twice_each(features: list[float], roundings: int) -> Fraction:
+    """How far two answers may be apart, as a share of what their terms add up to.
+
+    The terms are 3 times the result for a program that takes the difference of two gradients, at
+    weights 0 and 1 on targets of the features' size; on targets of 1, they are larger by as much as
+    the features are smaller.
+    """
+    smallest = min((abs(Fraction(x)) for x in features if x), default=Fraction(1))
+    return 2 * gamma(roundings) * (1 + 2 * max(Fraction(1), 1 / smallest))
 
 
 @pytest.mark.points(0, about="PREDICTED_CEILING")
@@ -52,7 +57,7 @@ def test_curvature_follows_scale(student, features):
     value = finite_number(student.curvature(features))
     scaled = [2 * x for x in reversed(features)]
     scaled[0] = -scaled[0]
-    bound = twice_each(len(features)) * 4 * abs(value)
+    bound = twice_each(features, 2 * (len(features) + 2)) * 4 * abs(value)
     expect(student.curvature(scaled), number(4 * value, bound))
 
 
@@ -69,7 +74,7 @@ def test_ceiling_follows_scale(student, features):
     """features twice as large, reordered: a quarter of the ceiling"""
     value = finite_number(student.rate_ceiling(features))
     scaled = [2 * x for x in reversed(features)]
-    bound = twice_each(len(features)) * abs(value) / 4
+    bound = twice_each(features, 2 * (len(features) + 3)) * abs(value) / 4
     expect(student.rate_ceiling(scaled), number(value / 4, bound))
 
 
@@ -85,10 +90,10 @@ def test_growth_examples(student, examples):
 def test_growth_depends_on_rate_times_square(student, rate, features):
     """four times the rate does what features twice as large do"""
     value = finite_number(student.growth_factor(4 * rate, features))
-    # The factor is m*m, and m = 1 - rate*curvature has an error of gamma*(1 + |1 - m|).
-    multiplier = Fraction(math.sqrt(max(value, Fraction(0))))
-    error = twice_each(2 * len(features)) * (2 + multiplier)
-    bound = 4 * error * (multiplier + error)
+    # Multiplied out, the terms of (1 - z)**2 add up to (1 + z)**2. From the answer, z is at most
+    # 1 + its root; 1 more for what the answer itself may be off.
+    size = (3 + Fraction(math.sqrt(max(value, Fraction(0))))) ** 2
+    bound = twice_each(features, 4 * (len(features) + 8)) * size
     expect(student.growth_factor(rate, [2 * x for x in features]), number(value, bound))
 
 
@@ -106,26 +111,29 @@ def test_comparison_rows_belong_together(student, stable, unstable, case):
     steps, length = case
     answer = student.compare_rates(stable, unstable, steps, length)
     weights = finite_part(answer, 1, of=2, shape=(steps, 3))[0::3]
-    expect(answer, Several((None, rows_of([Fraction(0), *weights[1:]]))))
+    expect(answer, Several((None, rows_of([Fraction(0), *weights[1:]], length))))
 
 
-def rows_of(weights: list[Fraction]) -> Numbers:
+def rows_of(weights: list[Fraction], length: int) -> Numbers:
     """The history that belongs to these weights, on features of one and targets of two.
 
-    A step adds at most 16 roundings to the weight, each worth 1 + 2*rate < 4 of what it acts on,
-    and earlier ones grow no faster than the weight itself, by less than a factor 3: so a program
-    that takes weight, loss and gradient from three closed forms is within the bounds, too.
+    A step adds at most 2*(length + 5) roundings of 4*(abs(weight) + 2), at rates up to 1.5. In a
+    run that moves away from 2 that is at most 12 times the distance; and earlier errors grow no
+    faster than the distance does. So a weight of this history is off by `error` at most, and loss
+    and gradient, when they are computed from another weight than the one that is recorded beside
+    them, by what twice that makes of them, beside their own roundings.
     """
     rows = []
     for step, weight in enumerate(weights):
-        size = abs(weight) + 2
-        error = gamma(3 * 4 * 16 * (step + 1)) * size
-        residual = abs(weight - 2)
+        distance = abs(weight - 2)
+        error = gamma(26 * step * (length + 5)) * distance
+        size = abs(weight) + 2 + 2 * error
+        carried = 2 * (2 * (distance + error) * error + error**2)
         rows.append(
             [
                 number(weight),
-                number(residual**2, error * (2 * size + error)),
-                number(2 * residual, 2 * error),
+                number(distance**2, gamma(2 * (length + 6)) * size**2 + carried),
+                number(2 * distance, gamma(2 * (length + 4)) * 2 * size + 4 * error),
             ]
         )
     return numbers(rows)

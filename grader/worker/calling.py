@@ -16,7 +16,8 @@ from grader import wire
 from grader.worker.values import cut, portable
 
 Reply = tuple[Any, ...]
-"""("returned", value, changed_argument), ("raised", type, kinds, message, line) or ("missing",)."""
+"""("returned", value, changed_argument), ("raised", type, kinds, message, line), or
+("missing", why)."""
 
 BUILT_IN_EXCEPTIONS = {
     thing: thing.__name__
@@ -114,7 +115,7 @@ def call(
     `filenames` are what the lines of the student's file go by; without them, `__file__`.
     """
     if name not in namespace:
-        return ("missing",)
+        return ("missing", "")
     try:
         reset_switches()
         if arguments is None:

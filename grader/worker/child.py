@@ -95,6 +95,8 @@ def serve(requests: int, replies: int, output: int) -> None:
             _redirect(output)
             allow_cpu(limits["call_cpu"])
             result = calling.call(submission.namespace, name, arguments, submission.filenames)
+            if result[0] == "missing":
+                result = ("missing", submission.why_missing(name))
             reply = calling.encoded(result)
         answer(wire.encode_pair(token, reply))
 

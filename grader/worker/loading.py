@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from grader.worker.calling import Reply, raised
+from grader.worker.magics import parsed
 from grader.worker.values import cut
 
 MODULE = "submission"
@@ -88,6 +89,7 @@ class Submission:
         self.namespace["display"] = lambda *things, **_: print(*map(repr, things))
         self.namespace["get_ipython"] = lambda: shell
         self.units: list[Unit | None] = []
+        self.guarded: set[str] = set()  # names that only a main program would define
         self.filenames = {filename}  # that lines of the student's own file go by
         self._flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         sys.modules[MODULE] = self.module
@@ -99,7 +101,8 @@ class Submission:
         """Compile every cell; `split` makes each top-level statement a unit of its own.
 
         `cells` are (source, first line). One reply a unit: ("unit", cell, line) or
-        ("syntax", cell, line, column, message).
+        ("syntax", cell, line, column, message); before those of a cell, ("left_out", cell, line,
+        text) for each line of it that is no Python and is not run.
         """
         replies: list[Reply] = []
         filenames = self._filenames(cells)
@@ -109,8 +112,12 @@ class Submission:
         ):
             lines_before = first_line - 1
             try:
-                tree = ast.parse(source, filename)
+                tree, left_out = parsed(source, filename)
+                self.guarded |= _guarded_names(tree)
                 ast.increment_lineno(tree, lines_before)
+                for line, text in left_out:
+                    replies.append(("left_out", number, line + lines_before, cut(text, 100)))
+                    self.units.append(None)
                 lines_before = 0
                 codes = self._compiled(tree, filename, split)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -158,6 +165,14 @@ class Submission:
             remember_lines(filename, source)
         return filenames
 
+    def why_missing(self, name: str) -> str:
+        """What is known about a name that the submission does not define."""
+        if name in self.guarded:
+            return (
+                f'{name} is defined only under `if __name__ == "__main__":`; move it out of there'
+            )
+        return ""
+
     def run(self, number: int) -> Reply:
         """Run one unit: ("ran",) or ("raised", type, kinds, message, line)."""
         unit = self.units[number]
@@ -191,8 +206,38 @@ def _as_one(cells: list[tuple[str, int]]) -> str:
     return "\n".join(lines)
 
 
+def _guarded_names(tree: ast.Module) -> set[str]:
+    """Names defined under a test of `__name__`, which is never "__main__" here."""
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                    names.add(inner.name)
+                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    names.add(inner.id)
+    return names
+
+
+def _hint(error: SyntaxError) -> str:
+    text = (error.text or "").lstrip()
+    if text.startswith(("<<<<<<<", "=======", ">>>>>>>")):
+        return "; a mark of a merge that was not finished stands here"
+    if text.startswith(("%", "!")):
+        return "; this is notebook syntax, which a script can't hold"
+    if "expected ':'" in str(error.msg):
+        return "; is a colon missing at the end of this line?"
+    return ""
+
+
 def _syntax_reply(error: BaseException, cell: int, first_line: int, lines_before: int) -> Reply:
     if isinstance(error, SyntaxError):
         line = (error.lineno or first_line - lines_before) + lines_before
-        return ("syntax", cell, line, max(error.offset or 0, 0), cut(str(error.msg), 300))
+        return (
+            "syntax",
+            cell,
+            line,
+            max(error.offset or 0, 0),
+            cut(str(error.msg) + _hint(error), 300),
+        )
     return ("syntax", cell, first_line, 0, cut(f"{type(error).__name__}: {error}", 300))

@@ -199,7 +199,7 @@ def _compared_at_rates(case: Case) -> list[Fraction]:
     """The comparison at rates that are 0.1 % off."""
     stable, unstable, steps, n = case.compared
     compared = (Fraction(stable) * OFF, Fraction(unstable) * OFF, steps, n)
-    return _values(comparison_of(replace(case, compared=compared)))  # type: ignore[arg-type]
+    return _values(comparison_of(replace(case, compared=compared)))
 
 
 WRONG_CONSTANTS = [
