@@ -46,7 +46,7 @@ def test_a_page_is_the_module_submission_and_never_the_main_program(sandbox):
         assert look(worker, "NAME") == look(worker, "WHERE") == Returned("submission")
         assert look(worker, "KNOWN") == Returned(True)
         assert look(worker, "MAIN") == Returned(False)
-        assert ask(worker, "guarded") == Missing()
+        assert "only under `if __name__" in ask(worker, "guarded").why
 
 
 def test_source_annotations_and_dataclasses_work_as_in_a_module(sandbox):
