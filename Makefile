@@ -10,7 +10,7 @@ DEBIAN_PACKAGES := chromium
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test unit test-system lint format lock wheel clean
+.PHONY: help setup demo test unit test-system corpora lint format lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ unit: setup ## the tests alone
 test-system: setup ## the tests that need Debian packages; installs those that are missing
 	.ci/debian-packages $(DEBIAN_PACKAGES)
 	$(BIN)/python -m pytest -m system tests
+
+corpora: setup ## grade every independent answer, right and wrong (half an hour)
+	CORPORA=all CORPORA_WORKERS=2 $(BIN)/python -m pytest tests/test_independent_answers.py
 
 lint: setup ## style, format, types, imports between rooms, stale pages
 	$(BIN)/ruff check

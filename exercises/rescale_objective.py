@@ -188,15 +188,15 @@ def adam_first_update(
 # %% [markdown]
 # ### TODO 6: say why
 #
-# A person reads this one. Explain to a colleague who has just divided the rate by the factor, and
-# wonders why that was right for plain descent and is wrong now. Give each of these a sentence or
-# two of reason, with a number from your table where you have one:
+# A person reads this one. A colleague has compensated the rate, and wonders why that was right for
+# plain descent and is wrong now. Give a reason, in a sentence or two and with a number from your
+# table where you have one, for each of these:
 #
 # - Adam,
 # - clipping,
 # - a loss with a regularizer, $L(w) + \lambda\,w^2$, of which only $L$ was multiplied.
 #
-# Replace `None` by a text; between triple quotes it may have as many lines as you like.
+# Replace `None` by a text. Between triple quotes it may have as many lines as you like.
 
 # %% EXPLANATION
 EXPLANATION = None  # TODO 6
@@ -240,8 +240,8 @@ EXPLANATION = None  # TODO 6
 #
 # - In which rows does the last column repeat the first?
 # - Which number would you have to multiply for the second row to repeat as well?
-# - Give Adam an `eps` of 40. Which of the columns change most, and why? Can you make the last two
-#   rows of a table with large `eps` agree by changing `eps` along with the objective?
+# - Give Adam an `eps` of 40, the size of the multiplied gradient. How long is the step for $k = 1$
+#   now, and for $k = 4$? What would you have to do to `eps` for the two to agree again?
 # - Start at weight 1.99 instead of 1 and look at the clipped row again.
 
 # %% [markdown]
@@ -251,9 +251,8 @@ EXPLANATION = None  # TODO 6
 #   so, and the optimizer is plain descent, rate and factor can be traded exactly.
 # - Everything else that is compared with a gradient, or added to it, has a scale of its own: clips,
 #   Adam's $\varepsilon$, regularizers, thresholds for an alarm. They don't follow by themselves.
-# - That Adam shrugs off a factor holds for one factor on the whole loss that stays the same from
-#   step to step. It does not hold for one term of the loss, and the curvature it walks on has
-#   changed all the same.
+# - Adam shrugs off a factor that is on the whole loss and stays the same from step to step. It
+#   does notice a factor on one term of the loss, and one that changes on the way.
 #
 # Next: `nan_input`, where the gradient isn't too large but no number at all.
 

@@ -42,10 +42,16 @@ def _full(a: int, b: int, c: int, d: int, exponent: int, sign: float) -> float:
     return sign * (1 + bits / 2**23) * 2.0**exponent
 
 
+def ends() -> st.SearchStrategy[float]:
+    """The ends of what counts as ordinary size, 1/1024 to 1024 in magnitude, and zero."""
+    sizes = (1 / 1024, 3 / 1024, 1 / 64, 100.0, 500.25, 1000.0, 1024.0)
+    return st.sampled_from((0.0, *sizes, *(-size for size in sizes)))
+
+
 def vectors(
     lengths: Sequence[int] = LENGTHS, *, zeros: bool = True
 ) -> st.SearchStrategy[list[float]]:
-    """Features or targets: mostly eighths, some with full significands.
+    """Features or targets: mostly eighths, some with full significands, some of extreme sizes.
 
     `zeros` False draws no vector that is zero everywhere.
     """
@@ -53,7 +59,8 @@ def vectors(
     def of_length(length: int) -> st.SearchStrategy[list[float]]:
         coarse = st.lists(eighths(), min_size=length, max_size=length)
         full = st.lists(full_float32(), min_size=length, max_size=length)
-        return st.one_of(coarse, coarse, full)
+        extreme = st.lists(ends(), min_size=length, max_size=length)
+        return st.one_of(coarse, coarse, full, extreme)
 
     drawn = _of_some_length(lengths, of_length)
     return drawn if zeros else drawn.filter(any)
@@ -72,6 +79,11 @@ def rates(low: int = 1, high: int = 99) -> st.SearchStrategy[float]:
     exact = st.integers(low, high).map(lambda k: k / 64)
     inexact = st.integers(-(-low * 50 // 64), high * 50 // 64).map(lambda k: k / 50)
     return st.one_of(exact, inexact)
+
+
+def any_rates() -> st.SearchStrategy[float]:
+    """Rates of any ordinary size."""
+    return st.one_of(rates(), st.sampled_from((1 / 1024, 1 / 300, 5.0, 100.5, 1024.0)))
 
 
 def factors() -> st.SearchStrategy[float]:

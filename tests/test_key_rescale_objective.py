@@ -1,7 +1,9 @@
 """What `rescale_objective` alone rests on: how far right steps may be off, and wrong ones are.
 
-RESCALE_OBJECTIVE_DRAWS=20000 asks more of the programs than a test's time allows. The largest
-errors seen in 20000 draws, in bounds: 0.00 for the rate, 0.00 ...
+RESCALE_OBJECTIVE_DRAWS=6000 takes a minute or two, and `pytest -s` prints the largest errors. Seen
+in 6000 draws, in bounds: 0.28 for the gradient, 0.45 for the rate (by logarithms; else 0.13), 0.23
+for the update, 0.24 for the clipped one. Adam's is 0.43, by programs of every kind where the weight
+is large beside the step, and 0.76 where both powers of its decays miss by a float32 number.
 """
 
 import math

@@ -33,7 +33,7 @@ def compensating_rate(rate: Plain, scale: Plain) -> Rounded:
 
     (By formula 4 roundings. Measured, as r times the quotient of the worked case's gradient and of
     its multiple's, 23: n+5 = 8 for each of them, 2 for the factor, 5 for r and the two operations.
-    By logarithms and an exponential as many.)
+    By logarithms and an exponential 27, for r and k between 1/64 and 64.)
     """
     value = Fraction(rate) / Fraction(scale)
     return _granted(value, 16, abs(value))
@@ -44,8 +44,8 @@ def gradient(
 ) -> Rounded:
     """k*2*mean(x*(w*x - y)): 2n+5 operations on G.
 
-    (n+12 roundings where the data is multiplied by the root of k; 3n+8 as 2*k*q*(w - t), with t a
-    quotient of two means.)
+    (n+11 roundings where the data is multiplied by the root of k; 3n+11 as 2*k*q*(w - t), with t a
+    quotient of two means. For n = 1 the means save some: one number's isn't rounded.)
     """
     plain = descent.gradient(Rounded(Fraction(weight)), features, targets)
     factor = Fraction(scale)
@@ -57,7 +57,7 @@ def step(
 ) -> Rounded:
     """w - r*gradient: 2n+8 operations on abs(w) + r*G + T.
 
-    (n+18 roundings with the root of k. 3n+12 as t + m*(w - t) with m = 1 - 2*r*k*q, where t is a
+    (n+14 roundings with the root of k. 3n+15 as t + m*(w - t) with m = 1 - 2*r*k*q, where t is a
     quotient of two means; its monomials are those of w - r*gradient, and T.)
     """
     slope = gradient(scale, weight, features, targets)
@@ -86,7 +86,7 @@ def clipped_step(
     Within the clip it is `step`, with two operations more. (A gradient clipped by its norm, as
     g/abs(g)*min(abs(g), clip), is rounded 3 times more.)
 
-    Beyond the clip the gradient's error is of no account: 6 operations on abs(w) + r*clip. (10
+    Beyond the clip the gradient's error is of no account: 6 operations on abs(w) + r*clip. (9
     roundings where the gradient is clipped before it is multiplied, to clip/k, which is the same.)
 
     Across the clip, where right programs may take either side, both bounds hold together: limiting

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.draws import rates, vectors
+from grader.draws import any_rates, rates, vectors
 from grader.exact import descent
 from grader.exact.rounding import Rounded, mean, rounded, total, vector
 from grader.judge import Due, Number, Numbers, Raises, Several, expect, number, numbers
@@ -98,7 +98,9 @@ SERIES = ("compare_rates", (0.5, 1.1, 6, 3), 1, (6, 3))
 # --- hidden checks -------------------------------------------------------------------------------
 
 # Few pairs: a scan or a jitted loop is compiled for each number of steps and each length.
-STEPS_AND_LENGTHS = st.sampled_from(((1, 1), (2, 3), (3, 2), (6, 3), (4, 5)))
+STEPS_AND_LENGTHS = st.sampled_from(((1, 1), (2, 3), (3, 2), (6, 3), (4, 5), (8, 2)))
+STABLE = st.one_of(rates(4, 63), st.sampled_from((1 / 1024, 1 / 300, 1 / 50)))
+UNSTABLE = st.one_of(rates(65, 96), st.sampled_from((2.0, 2.9)))
 
 
 @pytest.mark.points(1, about="PREDICTED_CEILING")
@@ -113,6 +115,7 @@ def test_prediction_is_right(student):
 @example(features=[0.0, 0.0])
 @example(features=[1.0, -1.0])
 @example(features=[1.0, 2.0])
+@example(features=[0.0, 2.0])
 def test_curvature_is_exact(student, features):
     """curvature is the second derivative of the loss, for any features"""
     expect(student.curvature(features), curvature(features))
@@ -124,6 +127,7 @@ def test_curvature_is_exact(student, features):
 @example(features=[0.0, 1.0])
 @example(features=[1.0, -1.0])
 @example(features=[1.0, 2.0])
+@example(features=[1 / 1024])
 def test_ceiling_is_exact(student, features):
     """rate_ceiling is the end of the stable rates, for any features"""
     expect(student.rate_ceiling(features), rate_ceiling(features))
@@ -137,19 +141,21 @@ def test_ceiling_without_features(student):
 
 
 @pytest.mark.points(1, about="growth_factor")
-@given(rate=rates(), features=vectors(zeros=False))
+@given(rate=any_rates(), features=vectors(zeros=False))
 @example(rate=0.5, features=[1.0])
 @example(rate=0.5, features=[2.0])
 @example(rate=0.25, features=[1.0, 2.0])
+@example(rate=0.25, features=[0.0, 1.0])
 def test_growth_is_exact(student, rate, features):
     """growth_factor is the loss after a step over the loss before it"""
     expect(student.growth_factor(rate, features), growth_factor(rate, features))
 
 
 @pytest.mark.points(0.5, about="compare_rates", draws=25)
-@given(stable=rates(4, 63), unstable=rates(65, 96), case=STEPS_AND_LENGTHS)
+@given(stable=STABLE, unstable=UNSTABLE, case=STEPS_AND_LENGTHS)
 @example(stable=0.25, unstable=1.25, case=(1, 1))
 @example(stable=0.25, unstable=1.25, case=(2, 3))
+@example(stable=1 / 512, unstable=1.5, case=(8, 2))
 def test_final_weight_is_exact(student, stable, unstable, case):
     """the final weight is the one that the stable rate reaches"""
     final, _ = compare_rates(stable, unstable, *case).parts
@@ -157,9 +163,10 @@ def test_final_weight_is_exact(student, stable, unstable, case):
 
 
 @pytest.mark.points(1, about="compare_rates", draws=25)
-@given(stable=rates(4, 63), unstable=rates(65, 96), case=STEPS_AND_LENGTHS)
+@given(stable=STABLE, unstable=UNSTABLE, case=STEPS_AND_LENGTHS)
 @example(stable=0.25, unstable=1.25, case=(1, 1))
 @example(stable=0.25, unstable=1.25, case=(2, 3))
+@example(stable=1 / 512, unstable=1.5, case=(8, 2))
 def test_history_is_exact(student, stable, unstable, case):
     """the history is the run at the unstable rate, row by row"""
     _, rows = compare_rates(stable, unstable, *case).parts

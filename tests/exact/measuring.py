@@ -172,7 +172,7 @@ def _change(case: Case) -> Fraction:
 
 def _few_digits_cancel(quantity: str) -> Callable[[Case], bool]:
     """Whether some number of the answer is at least a hundredth of what it is made from."""
-    return lambda case: any(100 * abs(due.value) >= due.size for due in DUE[quantity](case))
+    return lambda case: any(100 * abs(due.value) >= due.size > 0 for due in DUE[quantity](case))
 
 
 def _scaled(quantity: str) -> Callable[[Case], list[Fraction]]:
@@ -226,7 +226,12 @@ WRONG_CONSTANTS = [
     WrongConstant("loss", "1.001*L", _scaled("loss"), _few_digits_cancel("loss")),
     WrongConstant("gradient", "2.002*...", _scaled("gradient"), _few_digits_cancel("gradient")),
     WrongConstant("run", "1.001*L", _scaled("run"), _few_digits_cancel("run")),
-    WrongConstant("run", "1.001*r", _at_rate, lambda case: _change(case) >= Fraction(1, 16)),
+    WrongConstant(
+        "run",
+        "1.001*r",
+        _at_rate,
+        lambda case: _change(case) >= Fraction(1, 16) and _few_digits_cancel("gradient")(case),
+    ),
     WrongConstant("compare_rates", "targets 2.002", _to_target),
     WrongConstant("compare_rates", "1.001*r", _compared_at_rates),
 ]
@@ -239,4 +244,4 @@ def wrong_in_bounds(wrong: WrongConstant, cases: Iterable[Case]) -> Iterator[tup
         errors = [
             float(abs(g - d.value) / d.bound) for g, d in zip(got, due, strict=True) if d.bound
         ]
-        yield max(errors), wrong.typical(case)
+        yield max(errors, default=0.0), wrong.typical(case)

@@ -28,7 +28,7 @@ from tests.exact.measuring import (
     wrong_in_bounds,
 )
 
-DRAWS = 300
+DRAWS = 200
 NEAREST = 0.03  # some right program comes at least so near to its bound, in shares of it
 
 
