@@ -116,9 +116,11 @@ def marks(
 
     `some` False draws marks that spoil nothing, too.
     """
-    kind = st.sampled_from(tuple(kinds))
-    drawn = st.lists(st.one_of(st.none(), kind), min_size=length, max_size=length)
-    return st.builds(_with_one, drawn, st.integers(0, length - 1), kind) if some else drawn
+    mark = st.sampled_from((*[None] * len(kinds), *kinds))
+    drawn = st.lists(mark, min_size=length, max_size=length)
+    if not some:
+        return drawn
+    return st.builds(_with_one, drawn, st.integers(0, length - 1), st.sampled_from(tuple(kinds)))
 
 
 def _with_one(marked: Marks, place: int, kind: float) -> Marks:
@@ -128,3 +130,14 @@ def _with_one(marked: Marks, place: int, kind: float) -> Marks:
 def spoiled(vector: Sequence[float], marked: Marks) -> list[float]:
     """The vector with its marked entries replaced."""
     return [x if mark is None else mark for x, mark in zip(vector, marked, strict=True)]
+
+
+def spoiled_vectors(
+    lengths: Sequence[int] = LENGTHS, kinds: Sequence[float] = NOT_FINITE, *, some: bool = True
+) -> st.SearchStrategy[list[float]]:
+    """Vectors as from `vectors`, with marks as from `marks`."""
+
+    def of_length(length: int) -> st.SearchStrategy[list[float]]:
+        return st.builds(spoiled, vectors((length,)), marks(length, kinds, some=some))
+
+    return _of_some_length(lengths, of_length)

@@ -537,10 +537,18 @@ def _short(item: Any, single: bool = False) -> str:
     if isinstance(item, float) and single and math.isfinite(item):
         for digits in range(1, 10):
             text = f"{item:.{digits}g}"
-            if struct.pack("<f", float(text)) == struct.pack("<f", item):
+            if _float32(float(text)) == _float32(item):
                 return repr(float(text))
     text = repr(item)
     return text if len(text) <= 40 else f"{text[:20]}...{text[-10:]}"
+
+
+def _float32(number: float) -> bytes | None:
+    """The nearest float32; None for what is beyond the largest one."""
+    try:
+        return struct.pack("<f", number)
+    except OverflowError:
+        return None
 
 
 def shown(value: Value, limit: int = 600) -> str:

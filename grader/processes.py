@@ -7,6 +7,7 @@ plain subprocess each time. How either is confined is decided in one place, `con
 import contextlib
 import os
 import queue
+import select
 import shutil
 import signal
 import socket
@@ -89,41 +90,30 @@ def confined_command(arguments: Sequence[str], scratch: str) -> tuple[list[str],
 class Process:
     """One process that runs a student's code: its channel, its captured output, a way to end it.
 
-    Threads write and read its streams, so that it is the same on every platform, that neither a
-    flood of output nor a process that doesn't read can hold up the grader, and that what is kept of
-    either stays within its bound. The descriptors `channel` (read), `output` (read) and `requests`
-    (written) are the threads' own to close.
+    Threads read its streams, so that it is the same on every platform, that a flood of output can't
+    hold up an answer, and that what is kept of either stays within its bound. The descriptors are
+    this object's to close: `channel` and `output` are read, `requests` is written.
     """
 
     def __init__(
         self, channel: int, output: int, requests: int, kept: int, end: EndProcess
     ) -> None:
+        self._requests = requests
         self._end_process = end
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=CHUNKS)
-        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._buffer = bytearray()
         self._kept = kept
         self._ending = False
         self.printed = bytearray()
         self.printed_more = False
+        if sys.platform != "win32":
+            os.set_blocking(requests, False)
         self._threads = [
-            threading.Thread(target=work, args=arguments, daemon=True)
-            for work, *arguments in (
-                (self._write, requests),
-                (self._read, channel, self._on_frame_part),
-                (self._read, output, self._on_output),
-            )
+            threading.Thread(target=self._read, args=(descriptor, take), daemon=True)
+            for descriptor, take in ((channel, self._on_frame_part), (output, self._on_output))
         ]
         for thread in self._threads:
             thread.start()
-
-    def _write(self, descriptor: int) -> None:
-        with contextlib.suppress(OSError):  # it is gone: its own stream ends, too
-            while (data := self._outbox.get()) is not None:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(descriptor, view) :]
-        os.close(descriptor)
 
     @staticmethod
     def _read(descriptor: int, take: Callable[[bytes], None]) -> None:
@@ -148,9 +138,17 @@ class Process:
         self.printed += part[:room]
         self.printed_more = self.printed_more or len(part) > room
 
-    def send(self, value: Any) -> None:
-        """One frame to the process, which may have ended: then no reply will come."""
-        self._outbox.put(wire.frame(wire.encode(value)))
+    def send(self, value: Any, deadline: float) -> None:
+        """One frame to the process; `Lost` when it has ended, or doesn't read until time is up."""
+        view = memoryview(wire.frame(wire.encode(value)))
+        while view:
+            try:
+                view = view[os.write(self._requests, view) :]
+            except BlockingIOError as error:
+                if not _writable(self._requests, deadline - time.monotonic()):
+                    raise Lost("late") from error
+            except OSError as error:
+                raise Lost("ended") from error
 
     def receive(self, deadline: float) -> Any:
         """The next frame; `Lost` when time is up, the stream ends, or no honest peer sent it."""
@@ -177,7 +175,7 @@ class Process:
         With `wait`, one that is ending by itself is given a moment, so that its own end is told.
         """
         self._ending = True
-        self._outbox.put(None)
+        os.close(self._requests)
         ended = self._end_process(wait)
         for thread in self._threads:
             thread.join(DRAIN_TIMEOUT)
@@ -261,29 +259,28 @@ class _Parent:
             raise _ParentLost(str(error)) from error
 
     def start(self, output_kept: int) -> Process:
-        channel, channel_end = socket.socketpair()
-        output, output_end = socket.socketpair()
-        requests = channel.dup()
+        requests_end, requests = os.pipe()
+        channel, channel_end = os.pipe()
+        output, output_end = os.pipe()
+        theirs = (requests_end, channel_end, output_end)
         try:
-            with channel_end, output_end:
-                pid = self._ask((channel_end.fileno(), output_end.fileno()), "fork")
+            pid = self._ask(theirs, "fork")
         except _ParentLost:
-            for end_of_ours in (channel, output, requests):
-                end_of_ours.close()
+            for descriptor in (channel, output, requests):
+                os.close(descriptor)
             raise
-        hang_up = channel.dup()
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
 
         def end(wait: bool) -> Ended:
-            with hang_up, contextlib.suppress(OSError):
-                hang_up.shutdown(socket.SHUT_WR)
             try:
                 return Ended(*self._ask((), "end", pid, wait))
             except (_ParentLost, TypeError):
                 self.close()  # and with it all that it forked
                 return Ended(SIGKILL, 0, 0.0, parent_lost=True)
 
-        parts = (channel.detach(), output.detach(), requests.detach())
-        return Process(*parts, output_kept, end)
+        return Process(channel, output, requests, output_kept, end)
 
     def close(self) -> None:
         """End the parent and all that it forked; at once when it was lost."""
@@ -335,6 +332,15 @@ class ColdStarter:
 
     def close(self) -> None:
         """Nothing outlives its exercise file."""
+
+
+def _writable(descriptor: int, patience: float) -> bool:
+    """Whether something can be written, after at most `patience` seconds."""
+    if sys.platform == "win32":
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return patience > 0 and bool(poll.poll(1000 * patience))
 
 
 def _reaped(process: "subprocess.Popen[bytes]", patience: float | None) -> Ended | None:

@@ -197,13 +197,17 @@ class Worker:
         """Start a process. No student's code runs yet: what fails here is the grader's fault."""
         for _ in range(2):
             room = max(self._limits.output_kept - len(self._printed), 0)
-            self._process = self._starter.start(room)
+            try:
+                self._process = self._starter.start(room)
+            except OSError as error:
+                raise GraderFault(f"no process can be started here: {error}") from error
             self._asked = set()
             self._granted = max(int(self._limits.file_cpu - self._cpu), 1)
             limits = msgspec.structs.asdict(self._limits)
-            self._process.send(limits | {"file_cpu": self._granted})
+            deadline = time.monotonic() + START_TIMEOUT
             try:
-                self._process.receive(time.monotonic() + START_TIMEOUT)
+                self._process.send(limits | {"file_cpu": self._granted}, deadline)
+                self._process.receive(deadline)
                 return
             except Lost as lost:
                 process, self._process = self._process, None
@@ -216,7 +220,7 @@ class Worker:
         assert self._process is not None
         token = secrets.token_hex(8)
         deadline = min(self._deadline, time.monotonic() + self._limits.wall_per_cpu * (cpu + 1))
-        self._process.send([token, verb, *rest])
+        self._process.send([token, verb, *rest], deadline)
         reply = self._process.receive(deadline)
         if not (isinstance(reply, tuple) and len(reply) == 2 and reply[0] == token):
             raise Lost("forged")  # or doubled: this process is out of step
@@ -266,12 +270,16 @@ class Sandbox:
     """Holds what processes are started from; a context manager, one per batch.
 
     Start it from a thread that lives as long as the batch does. One worker is open at a time.
+    GraderFault when no process can be started.
     """
 
     def __init__(self, limits: Limits | None = None, warm: bool | None = None) -> None:
         self._limits = limits or Limits()
         warm = sys.platform == "linux" if warm is None else warm
-        self._starter = WarmStarter() if warm else ColdStarter()
+        try:
+            self._starter = WarmStarter() if warm else ColdStarter()
+        except OSError as error:
+            raise GraderFault(f"no process can be started here: {error}") from error
         self._worker: Worker | None = None
 
     def load(self, source: Source, limits: Limits | None = None) -> Worker:

@@ -331,13 +331,13 @@ class _Engine:
         def watched(*arguments: Any, **named: Any) -> None:
             assert self.run is not None
             check = self.run.check
-            if check.first is None:
-                check.first = named
             try:
                 inner(*arguments, **named)
             except judge.Wrong as wrong:
                 check.failure = wrong
                 raise
+            if check.first is None:  # not an input that the check itself turned down
+                check.first = named
 
         return watched
 

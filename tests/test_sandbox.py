@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -413,6 +415,28 @@ def test_a_process_that_does_not_start_is_the_graders_fault_and_says_why(warm_mo
         Sandbox(LIMITS, warm=warm_mode) as opened,
     ):
         opened.load(PAGE)
+
+
+@pytest.mark.parametrize("warm_mode", [pytest.param(True, marks=linux_only), False])
+def test_a_machine_without_room_is_the_graders_fault(warm_mode, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with (
+        pytest.raises(GraderFault, match="nowhere"),
+        Sandbox(LIMITS, warm=warm_mode) as opened,
+    ):
+        opened.load(PAGE)
+
+
+def test_many_files_in_a_row_use_up_nothing_of_the_graders(warm):
+    def used():
+        return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
+
+    page = notebook("import os\ndef ends(): os._exit(1)")
+    before = used()
+    for _ in range(20):
+        with loaded(warm, page) as worker:
+            assert ask(worker, "ends") == Crashed("the process ended with exit code 1")
+    assert used() == before
 
 
 def parent_of(sandbox):

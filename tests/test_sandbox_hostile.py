@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ OUT_OF_TURN = Crashed("the process answered out of turn")
 KILLED = Crashed("the process was killed, or closed its channel")
 
 HEAD = """
-import ctypes, gc, os, resource, signal, socket, stat, subprocess, sys, threading, time
+import ctypes, os, resource, signal, stat, subprocess, sys, threading, time
 
 def channels():
     '''Every descriptor that is neither standard input nor standard output.'''
@@ -31,7 +32,7 @@ def channels():
 def write_everywhere(data):
     for descriptor in channels():
         try:
-            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
                 os.write(descriptor, data)
         except OSError:
             pass
@@ -159,8 +160,8 @@ def test_a_process_that_does_not_read_cannot_hold_up_the_grader(sandbox):
         assert ask(worker, "stops", 1.0) == Returned(1.0)
         process = worker._process
         assert process is not None
-        for _ in range(200):
-            process.send(["x" * 100_000])
+        with pytest.raises(processes.Lost, match="late"):
+            process.send(["x" * 1_000_000], deadline=time.monotonic())
         assert_no_harm(worker)
 
 
@@ -401,21 +402,19 @@ def test_a_page_has_pythons_own_signal_handlers(sandbox):
 def test_a_page_holds_none_of_the_parents_descriptors_and_nothing_of_its_environment(sandbox):
     os.environ["A_SECRET"] = "secret"
     looker = """
-        KINDS = []
+        SOCKETS = []
         for descriptor in channels():
             try:
-                mode = os.fstat(descriptor).st_mode
+                if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                    SOCKETS.append(descriptor)
             except OSError:
                 continue
-            if stat.S_ISSOCK(mode):
-                with socket.socket(fileno=os.dup(descriptor)) as found:
-                    KINDS.append(found.type == socket.SOCK_STREAM)
         ENVIRONMENT = sorted(os.environ)
     """
     try:
         with Sandbox(LIMITS, warm=True) as fresh, loaded(fresh, page(looker)) as worker:
             assert worker.events == []
-            assert set(look(worker, "KINDS").value) == {True}
+            assert look(worker, "SOCKETS") == Returned(())
             names = set(look(worker, "ENVIRONMENT").value)
     finally:
         del os.environ["A_SECRET"]

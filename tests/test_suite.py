@@ -250,6 +250,13 @@ def test_a_function_that_hangs_or_dies_is_not_asked_again(checks, ending):
     assert [check.outcome for check in findings.checks] == [outcome, outcome]
 
 
+def test_a_check_may_turn_inputs_down(checks):
+    assuming = DOUBLE.replace("    expect", "    assume(x % 3 == 1)\n    expect")
+    checks("from hypothesis import assume\n" + assuming)
+    (findings,) = run(right)
+    assert (findings.checks[0].outcome, findings.faults) == ("passed", [])
+
+
 def test_a_failing_witness_ends_its_check_at_once(checks):
     checks(DOUBLE.replace("@given", "@example(x=44)\n@given"))
     assert asked_inputs(wrong_above(40)) == [Question("double", (44.0,))]

@@ -29,11 +29,11 @@ _NOT_IGNORED = {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGSEGV", "SIGBUS", "SIGFPE", 
 
 
 def serve(control: int) -> None:
-    """Obey the grader on the socket `control`: ("fork",) with two descriptors, ("end", pid, wait).
+    """Obey the grader on the socket `control`: ("fork",) and ("end", pid, wait).
 
-    "fork" is answered by the child's pid; "end" kills what is left of the child and of everything
-    that it started, and is answered by (signal, exit code, CPU seconds). A child works in a folder
-    of its own below the parent's working folder.
+    "fork" comes with a child's descriptors for requests, replies and output, and is answered by its
+    pid; "end" kills what is left of the child and of everything that it started, and is answered by
+    (signal, exit code, CPU seconds). A child works in a folder of its own below the parent's.
     """
     for number in _ignored_signals():
         signal.signal(number, signal.SIG_IGN)
@@ -47,7 +47,7 @@ def serve(control: int) -> None:
         os.dup2(null.fileno(), control)
         _reply(channel, "ready")
         while True:
-            message, descriptors, _, _ = socket.recv_fds(channel, 4096, 2)
+            message, descriptors, _, _ = socket.recv_fds(channel, 4096, 3)
             if not message:
                 end_all_children()
                 empty(folder)
@@ -74,6 +74,7 @@ def _reply(channel: socket.socket, value: Any) -> None:
 
 
 def _fork(channel: socket.socket, descriptors: list[int], folder: Path) -> int:
+    requests, replies, output = descriptors
     scratch = tempfile.mkdtemp(dir=folder)
     pid = os.fork()
     if pid:
@@ -86,7 +87,7 @@ def _fork(channel: socket.socket, descriptors: list[int], folder: Path) -> int:
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
         os.chdir(scratch)
         os.environ |= dict.fromkeys(("HOME", "TMPDIR"), scratch)
-        child.serve_and_exit(descriptors[0], descriptors[0], output=descriptors[1])
+        child.serve_and_exit(requests, replies, output)
     finally:
         os._exit(1)
 
