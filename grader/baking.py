@@ -59,10 +59,11 @@ def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
 
 
 def _answers(entry: Misconception, examples: list[Any]) -> list[dict[str, Any] | None]:
-    return [
-        judge.bake(entry.answer(*arguments)) if function == entry.function else None
+    dues = [
+        entry.answer(*arguments) if function == entry.function else None
         for function, arguments in examples
     ]
+    return [None if due is None else judge.bake(due) for due in dues]
 
 
 def _one_line(text: str) -> str:

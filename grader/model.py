@@ -104,9 +104,9 @@ class Misconception(Struct, frozen=True):
     """A wrong answer that students really give, as a small function of the exact inputs.
 
     `answer` takes the arguments of `function` (nothing for a constant) and returns what someone
-    with this misconception returns, as a due of the judge. `witness` is an input at which that
-    differs from the truth. `explanation` is for the student: at most 160 words that point to the
-    line of reasoning, not to the formula.
+    with this misconception returns, as a due of the judge; None where people who hold it return
+    this and that. `witness` is an input at which the answer differs from the truth. `explanation`
+    is for the student: at most 160 words that point to the line of reasoning, not to the formula.
     """
 
     name: str

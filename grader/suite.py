@@ -14,6 +14,7 @@ import functools
 import inspect
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -219,7 +220,9 @@ class Suite:
             return
         before, check.memo = check.memo, {}
         try:
-            inspect.unwrap(_inner(item.obj))(**check.first)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Hypothesis warns of `assume` outside of a draw
+                inspect.unwrap(_inner(item.obj))(**check.first)
         except judge.Wrong as wrong:
             wrong.message = f"two answers to one question: asked again, {wrong.message}"
             check.failure = wrong

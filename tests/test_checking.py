@@ -31,15 +31,18 @@ def test_a_right_file_passes_and_exits_0():
 
 
 def test_a_wrong_file_is_told_what_is_wrong_and_exits_1():
-    finished = run_grader("check", CLASS / "misconception")
+    finished = run_grader("check", CLASS / "misconception_ones_bound")
     assert finished.returncode == 1
     assert "curvature(features=[1, 2, 3])" in finished.stdout
     assert "forgot_factor_two" in finished.stdout
 
 
 def test_the_pages_hint_is_shown_when_asked_for():
-    assert "two inequalities" not in run_grader("check", CLASS / "misconception").stdout
-    assert "two inequalities" in run_grader("check", CLASS / "misconception", "--hint").stdout
+    assert "two inequalities" not in run_grader("check", CLASS / "misconception_ones_bound").stdout
+    assert (
+        "two inequalities"
+        in run_grader("check", CLASS / "misconception_ones_bound", "--hint").stdout
+    )
 
 
 def test_hidden_checks_are_not_run_for_a_student():
@@ -49,7 +52,7 @@ def test_hidden_checks_are_not_run_for_a_student():
 def test_nothing_to_check_is_a_usage_error(tmp_path):
     finished = run_grader("check", tmp_path)
     assert finished.returncode == 2
-    assert "no file of ones_bound was found" in finished.stderr
+    assert "no file of nan_input, ones_bound, rescale_objective was found" in finished.stderr
 
 
 def test_a_file_of_any_name_is_checked_when_the_exercise_is_named(tmp_path):
@@ -109,13 +112,14 @@ def test_checking_gives_the_notebooks_switches_back():
 def test_an_unknown_exercise_is_named_with_those_that_there_are():
     from grader.errors import UsageError
 
-    with pytest.raises(UsageError, match="there is no exercise 'none'; there are: ones_bound"):
+    with pytest.raises(UsageError, match="there is no exercise 'none'; there are: nan_input, "):
         grader.check("none", {})
 
 
 def test_grade_is_there_for_python_callers():
-    report = grader.grade(CLASS / "misconception", "ones_bound")
-    assert (report.student, report.score, report.max_score) == ("misconception", 8.5, 10)
+    report = grader.grade(CLASS / "misconception_ones_bound", "ones_bound")
+    assert (report.student, report.score) == ("misconception_ones_bound", 8.5)
+    assert report.max_score == 10
 
 
 def test_only_two_names_are_exported():

@@ -301,8 +301,8 @@ def test_unfit_source_is_refused(student, case, which, kind):
 
 @pytest.mark.points(0.5, about="repair", draws=15)
 @given(case=of_two_lengths)
-@example(case=([1.0], [1.0, 2.0]))
 @example(case=([NAN], [1.0, 2.0]))
+@example(case=([1.0], [1.0, 2.0]))
 @example(case=([NAN, 1.0], [1.0]))
 @example(case=([NAN, 1.0], [NAN]))
 @example(case=([NAN, 1.0], [1.0, 2.0, 3.0]))
@@ -347,6 +347,11 @@ ANY_FINITE = Number(Fraction(0), Fraction(2**128))
 """0, or the largest float32, or another filling: programs that replace an infinity differ."""
 
 
+def where_fit(features: list[float], source: list[float], due: Due) -> Due | None:
+    """For people who don't use the source, of whom some look at it all the same."""
+    return None if unfit(features, source) else due
+
+
 def filled(features: list[float], nan: Number, infinity: Number) -> Numbers:
     """NaN and infinities replaced by a number each."""
     items = (nan if math.isnan(x) else infinity if math.isinf(x) else number(x) for x in features)
@@ -363,6 +368,11 @@ def filled_with_mean(features: list[float]) -> Numbers:
 def finite_only(features: list[float]) -> list[float]:
     """The finite entries."""
     return [x for x in features if math.isfinite(x)]
+
+
+def zeroed(features: list[float]) -> list[float]:
+    """What is not finite replaced by 0."""
+    return [x if math.isfinite(x) else 0.0 for x in features]
 
 
 def step_without_nan(weight: float, features: list[float], targets: list[float]) -> Truth:
@@ -386,6 +396,12 @@ def repair_of_nan(features: list[float], source: list[float]) -> Due:
 def without_a_look(features: list[float], source: list[float]) -> Due:
     """Entries of the source are taken whatever they are; the length is compared."""
     return REFUSED if len(features) != len(source) else numbers(mended(features, source))
+
+
+def clamped(features: list[float], source: list[float]) -> Due:
+    """No look at the length: entries are taken by index, the last one for those past the end."""
+    stretched = [source[min(place, len(source) - 1)] for place in range(len(features))]
+    return repair(features, stretched)
 
 
 def broadcast(features: list[float], source: list[float]) -> tuple[list[float], list[float]] | None:
@@ -636,7 +652,9 @@ MISCONCEPTIONS = [
     Misconception(
         "filled_with_zero",
         "repair",
-        lambda features, source: filled(features, number(0), ANY_FINITE),
+        lambda features, source: where_fit(
+            features, source, filled(features, number(0), ANY_FINITE)
+        ),
         ([NAN], [1.0]),
         """You replace NaN by 0, and everything runs. But 0 is a value like any other, and it says
         that this example's feature was measured and is zero. The mean of the squared features
@@ -647,7 +665,7 @@ MISCONCEPTIONS = [
     Misconception(
         "filled_with_mean",
         "repair",
-        lambda features, source: filled_with_mean(features),
+        lambda features, source: where_fit(features, source, filled_with_mean(features)),
         ([NAN, 3.0], [1.0, 2.0]),
         """You fill the gap with the mean of the other entries. That is a guess, and it makes loss
         and gradient finite without making them right: the squares, which matter here, have another
@@ -657,7 +675,7 @@ MISCONCEPTIONS = [
     Misconception(
         "entries_dropped",
         "repair",
-        lambda features, source: numbers(finite_only(features)),
+        lambda features, source: where_fit(features, source, numbers(finite_only(features))),
         ([NAN], [1.0]),
         """Your result is shorter than the data. With an entry gone, all later features stand
         beside another example's target, or the lengths don't fit at all. And the mean is then
@@ -730,6 +748,18 @@ MISCONCEPTIONS = [
         """,
     ),
     Misconception(
+        "length_not_compared",
+        "repair",
+        clamped,
+        ([NAN], [1.0, 2.0]),
+        """You never ask how long the source is. Of a longer one you take what you need, and one
+        that is too short may not stop you either: an index past the end is no error for a JAX
+        array, it gives the last entry. A source of another length belongs to other data, so its
+        entries stand for other examples. Compare the lengths first, whether or not anything is
+        missing.
+        """,
+    ),
+    Misconception(
         "length_seen_only_when_needed",
         "repair",
         lambda features, source: (
@@ -755,7 +785,9 @@ MISCONCEPTIONS = [
     Misconception(
         "gradient_not_repaired",
         "checked_gradient",
-        lambda weight, features, targets, source: plain_gradient(weight, features, targets),
+        lambda weight, features, targets, source: where_fit(
+            features, source, plain_gradient(weight, features, targets)
+        ),
         (0.0, [NAN], [1.0], [1.0]),
         """Your gradient is not finite where the features are not, so the repair has not reached
         it. Follow the features from the argument to the gradient: where is the repaired array
@@ -766,7 +798,9 @@ MISCONCEPTIONS = [
     Misconception(
         "gradient_made_finite",
         "checked_gradient",
-        lambda weight, features, targets, source: gradient_made_finite(weight, features, targets),
+        lambda weight, features, targets, source: where_fit(
+            features, source, gradient_made_finite(weight, features, targets)
+        ),
         (0.0, [NAN], [1.0], [1.0]),
         """You repair the result where the data is broken. A gradient of zero says that the weight
         is already the best one, and so the run stands still and looks as if it had converged. All
@@ -777,7 +811,9 @@ MISCONCEPTIONS = [
     Misconception(
         "examples_dropped",
         "checked_gradient",
-        lambda weight, features, targets, source: gradient_of_the_rest(weight, features, targets),
+        lambda weight, features, targets, source: where_fit(
+            features, source, gradient_of_the_rest(weight, features, targets)
+        ),
         (0.0, [NAN, 1.0], [1.0, 2.0], [1.0, 3.0]),
         """Your gradient is that of the examples which are finite, and of no others. Fewer examples
         have another mean, so this is another objective with another curvature. In the worked case
@@ -788,8 +824,8 @@ MISCONCEPTIONS = [
     Misconception(
         "gradient_of_zeros",
         "checked_gradient",
-        lambda weight, features, targets, source: plain_gradient(
-            weight, [x if math.isfinite(x) else 0.0 for x in features], targets
+        lambda weight, features, targets, source: where_fit(
+            features, source, plain_gradient(weight, zeroed(features), targets)
         ),
         (0.0, [NAN, 1.0], [1.0, 2.0], [1.0, 3.0]),
         """Your gradient counts a broken feature as 0. Such an example adds nothing to the sum and

@@ -149,7 +149,10 @@ def _shortened(text: str) -> str:
 
 def _remarks(report: Report) -> str:
     remarks: list[str] = []
-    for exercise in report.exercises:
+    handed_in = [exercise for exercise in report.exercises if exercise.status != "missing"]
+    if not handed_in:
+        return "nothing handed in"
+    for exercise in handed_in:
         found: list[str] = [] if exercise.status == "graded" else [exercise.status]
         if all(check.outcome == "not_attempted" for check in exercise.checks) and not found:
             found = ["not attempted"]

@@ -13,6 +13,8 @@ import time
 import warnings
 from itertools import islice
 
+import jax
+
 from tests.exact.inputs import Case, cases, comparisons
 from tests.exact.measuring import (
     DUE,
@@ -35,10 +37,14 @@ def _some(job: tuple[str, int, int]) -> Table:
     warnings.simplefilter("ignore")  # 1/0 and the like, in programs that are right all the same
     kind, seed, count = job
     if kind == "constant rates":
-        return measure_constant_rates(count, seed)
+        table = measure_constant_rates(count, seed)
+        jax.clear_caches()  # programs that won't run again take gigabytes
+        return table
     if kind == "every comparison":
-        whole = comparisons()[seed * count : (seed + 1) * count]
-        return measure(map(_comparing, whole), ["compare_rates"], slow_every=1, compiled_every=1)
+        whole = map(_comparing, comparisons()[seed * count : (seed + 1) * count])
+        table = measure(whole, ["compare_rates"], slow_every=1, compiled_every=1)
+        jax.clear_caches()
+        return table
     drawn = cases(count, seed)
     everything = [quantity for quantity in DUE if quantity != "compare_rates"]
     table = measure(drawn, everything, slow_every=SLOW_EVERY, compiled_every=1)
@@ -57,8 +63,7 @@ def right_programs(draws: int) -> Table:
     jobs = [("every comparison", seed, size) for seed in range(4)]
     jobs += [("constant rates", 0, max(1, CONSTANT_EACH * draws // DRAWS))]
     jobs += [("drawn", seed, PART) for seed in range(-(-draws // PART))]
-    workers = multiprocessing.get_context("spawn").Pool(os.cpu_count(), maxtasksperchild=20)
-    with workers as pool:
+    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
         return merged(pool.imap_unordered(_some, jobs, chunksize=1))
 
 
