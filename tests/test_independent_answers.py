@@ -1,8 +1,8 @@
 """Answers written from the contract alone, by people who had not seen the grader.
 
-`fixtures/right/NAME/` must all get full marks; each of `fixtures/wrong/NAME/` is wrong in one idea about
-one function, must lose marks for it, and for no other function. `manifest.json` beside them says which,
-with a witness. A sample is graded here; all of them by `make corpora` (CORPORA=all).
+`fixtures/right/NAME/` must all get full marks; each of `fixtures/wrong/NAME/` is wrong in one idea
+about one function, must lose marks for it, and for no other function. `manifest.json` beside them
+says which, with a witness. A sample is graded here; all by `make corpora` (CORPORA=all).
 """
 
 import json

@@ -337,7 +337,7 @@ def test_what_the_caller_raises_comes_out_unchanged(checks):
 
 
 def test_the_fixture_has_a_fixed_repr():
-    assert repr(suite.Student(None)) == "student"  # type: ignore[arg-type]
+    assert repr(suite.Student(None)) == "student"
 
 
 def test_every_argument_of_every_real_check_is_drawn_safely():

@@ -313,7 +313,7 @@ def many_times_over():
 
 
 class Liar(np.ndarray):
-    @property  # type: ignore[misc]
+    @property
     def shape(self):
         return (1,)
 
