@@ -1,27 +1,28 @@
 """Running error analysis in exact arithmetic.
 
-A `Rounded` is an exact value and a bound on how far any right float32 program's result may be from
-it. Arithmetic on `Rounded` numbers yields both: the value without any rounding (fractions), the
-bound by the standard model of floating-point arithmetic (Higham, Accuracy and Stability of Numerical
-Algorithms, 2nd ed., section 2.2): a rounded operation is the exact one times 1 + d, |d| <= u.
+A `Rounded` is an exact value and a bound on how far any right float32 program's result may be
+from it. Arithmetic on `Rounded` numbers yields both: the value without any rounding (fractions),
+the bound by the standard model of floating-point arithmetic (Higham, Accuracy and Stability of
+Numerical Algorithms, 2nd ed., section 2.2): a rounded operation is the exact one times 1 + d, |d|
+<= u.
 
 Beside value and bound a `Rounded` carries its `size`: what the formula that made it gives when each
 input is replaced by its magnitude and each difference by a sum. Without cancellation size and
 magnitude are the same.
 
 Theorem. Let a formula be made of sums, differences, products, and quotients by sums of one sign.
-Let a program evaluate it in any order: factored or expanded, summed from either end, fused or not.
-Written out, the result is the formula's monomials, each times a product of factors (1 + d) and
-1/(1 + d), one for each rounding on the monomial's way to the result. Let these be, for each monomial,
-no more than k times the formula's own operations on its way. Then the result is within `bound` of
-`value`.
+Let a program evaluate it in any order: factored or expanded, summed from either end, fused or
+not. Written out, the result is the formula's monomials, each times a product of factors (1 + d)
+and 1/(1 + d), one for each rounding on the monomial's way to the result. Let these be, for each
+monomial, no more than k times the formula's own operations on its way. Then the result is within
+`bound` of `value`.
 
-Proof. The product of j such factors differs from 1 by at most (1 - u)**-j - 1. For j = k*p that is at
-most (1 + gamma(k))**p - 1, where gamma(k) = k*u/(1 - k*u) (lemma 3.1), since 1 + gamma(k) =
-1/(1 - k*u) >= (1 - u)**-k. Let p be the number of the formula's operations on a monomial's way. Each
-rule below adds gamma(k) times size and error of its result to the errors that the operands bring
-along, on their sizes; so `bound` is at least the sum of all monomials' magnitudes, each times its
-(1 + gamma(k))**p - 1. For the quotient, |A/B - a/b| = |(A - a) - (a/b)*(B - b)| / |B|.
+Proof. The product of j such factors differs from 1 by at most (1 - u)**-j - 1. For j = k*p that
+is at most (1 + gamma(k))**p - 1, where gamma(k) = k*u/(1 - k*u) (lemma 3.1), since 1 + gamma(k) =
+1/(1 - k*u) >= (1 - u)**-k. Let p be the number of the formula's operations on a monomial's way.
+Each rule below adds gamma(k) times size and error of its result to the errors that the operands
+bring along, on their sizes; so `bound` is at least the sum of all monomials' magnitudes, each
+times its (1 + gamma(k))**p - 1. For the quotient, |A/B - a/b| = |(A - a) - (a/b)*(B - b)| / |B|.
 
 k is 2 (`GRANTED`): one rounding for the operation itself, and one for a wasteful way to it, such as
 a division made a product with a rounded reciprocal (jitted JAX), a power by a library function
@@ -46,7 +47,7 @@ Plain: TypeAlias = "int | float | Fraction"
 
 
 def gamma(roundings: int) -> Fraction:
-    """r*u/(1 - r*u): the relative error that r float32 roundings can add up to (Higham, lemma 3.1)."""
+    """r*u/(1 - r*u), the relative error that r float32 roundings can add up to (lemma 3.1)."""
     return roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF)
 
 
