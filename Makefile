@@ -28,7 +28,7 @@ $(READY): requirements/all.txt pyproject.toml
 	@touch $@
 
 demo: setup ## grade the sample class and show its table
-	$(BIN)/grader grade fixtures/class --out build/demo
+	$(BIN)/grader grade fixtures/class --out build/demo --workers 2
 
 test: lint unit ## everything that needs no Debian package: lint, types, rooms, pages, tests
 
