@@ -13,6 +13,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -157,7 +158,9 @@ def test_a_long_exact_computation_is_as_good_as_a_short_one():
     due = number(Fraction(1, 3), Fraction(1, 2**24))
     assert_right(returned(third), due)
     assert_right(returned([third, -third]), Numbers((2,), (due, number(-due.value, due.bound))))
-    assert_right(returned(Decimal(1).scaleb(-1500) + Decimal("0.5")), number(0.5, due.bound))
+    assert_right(returned(Decimal("0.5" + "0" * 1500)), number(0.5))
+    assert_right(returned(Decimal("1e300")), number(10**300))
+    assert_right(returned(Decimal("0e9999")), number(0))
 
 
 @pytest.mark.parametrize(
@@ -470,6 +473,7 @@ def refused():
         "complex array": (np.array(0.5 + 0j), "an array of dtype complex128"),
         "objects": (np.array([0.5], dtype=object), "an array of dtype object"),
         "texts": (np.array(["0.5"]), "an array of dtype <U3"),
+        "random key": (jax.random.key(0), "an array of dtype key<fry>"),
         "dates": (np.array(["2020-01-01"], dtype="datetime64[D]"), "an array of dtype datetime64"),
         "masked": (np.ma.masked_array([0.5, 9], mask=[False, True]), "a masked array"),
         "large array": (np.zeros(wire.MAX_ITEMS + 1), "an array of shape .20001,."),
@@ -479,6 +483,7 @@ def refused():
         "large integer": (10**5000, "an integer of 16610 bits"),
         "large fraction": (Fraction(10**5000, 3), "a Fraction of extreme size"),
         "large decimal": (Decimal("1e5000"), "a Decimal of extreme size"),
+        "long decimal": (Decimal("0." + "5" * 3000), "a Decimal of extreme size"),
     }
 
 
@@ -509,8 +514,18 @@ def test_what_is_no_number_makes_an_array_wrong_too(value):
     assert_wrong(returned([1, 2, value]), THREE, judge.WrongKind, "where an array is due")
 
 
+class Word(str):
+    pass
+
+
 def test_text_is_text_whatever_holds_it():
-    for value in ("why", np.str_("why"), np.array("why"), np.where(True, "why", "not")):
+    for value in (
+        Word("why"),
+        "why",
+        np.str_("why"),
+        np.array("why"),
+        np.where(True, "why", "not"),
+    ):
         assert wrong(returned(value), Written()).message == "why"
 
 
