@@ -100,7 +100,7 @@ def read(
             raise UsageError(f"there is no file or folder {clean(str(place))!r}")
     found = contents(roots)
     files = found.files
-    if sole is not None and len(files) == 1 and roots[0][0].is_file():
+    if sole is not None and len(files) == 1 and files[0].name == roots[0][1]:
         files = [StoredFile(f"{sole}{PurePosixPath(files[0].name).suffix}", files[0].data)]
     return Submission(
         student=student_name(roots[0][0].resolve()) if student is None else student,

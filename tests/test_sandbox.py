@@ -38,6 +38,7 @@ PAGE = notebook(
     import numpy as np
     print("loaded")
 
+    TYPED = sys.stdin.read()
     CEILING = 0.5
     def successor(number): return number + 1
     def total(features): return jnp.sum(features)
@@ -90,6 +91,7 @@ def test_functions_and_constants_answer(sandbox):
         assert ask(worker, "successor", 1.0) == Returned(2.0)
         assert ask(worker, "total", [1.0, 2.0]) == Returned(Array("float32", (), (3.0,)))
         assert look(worker, "CEILING") == Returned(0.5)
+        assert look(worker, "TYPED") == Returned("")
         assert ask(worker, "nothing") == Missing()
         answer = ask(worker, "refuses", 1.0)
         assert isinstance(answer, Raised)

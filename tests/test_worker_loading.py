@@ -119,10 +119,15 @@ def test_the_line_of_an_exception_is_in_the_cell_that_ran(sandbox):
 
 
 def test_a_line_of_a_script_counts_from_its_top(sandbox):
-    cells = (("x = 1\n1 / 0", 3), ("def f():\n    raise ValueError", 7), ("y = (", 12))
+    cells = (
+        ("x = 1\n1 / 0", 3),
+        ("def f():\n    raise ValueError", 7),
+        ("y = (", 12),
+        ("y = 2\nreturn y", 20),
+    )
     page = Source("page.py", cells, False, {}, {})
     with loaded(sandbox, page) as worker:
-        assert events(worker) == [("raised", 0, 4), ("syntax", 2, 12)]
+        assert events(worker) == [("raised", 0, 4), ("syntax", 2, 12), ("syntax", 3, 21)]
         answer = ask(worker, "f")
         assert isinstance(answer, Raised)
         assert answer.line == 8
@@ -253,7 +258,8 @@ def test_helper_modules_come_last_on_the_path(sandbox):
 
 def test_nothing_of_the_folder_it_runs_in_can_be_imported(sandbox):
     page = notebook(
-        "import os, pathlib\npathlib.Path('planted.py').write_text('VALUE = 1')",
+        "import pathlib\nfor place in ('', '../'):\n"
+        "    pathlib.Path(place + 'planted.py').write_text('VALUE = 1')",
         "import planted",
         "import conftest",
     )

@@ -28,11 +28,10 @@ MAX_KINDS = 20
 MAX_FRAMES = 2_000  # of a traceback; the recursion limit is half of it
 
 # Switches that a submission may have set and that would break right answers, with their defaults.
-# `jax_transfer_guard` sets the three below it, so it comes first.
+# `jax_transfer_guard` does nothing but set the three below.
 _JAX_SWITCHES: dict[str, Any] = {
     "jax_debug_nans": False,
     "jax_debug_infs": False,
-    "jax_transfer_guard": None,
     "jax_transfer_guard_host_to_device": None,
     "jax_transfer_guard_device_to_device": None,
     "jax_transfer_guard_device_to_host": None,

@@ -11,7 +11,7 @@ import numpy as np
 from grader.exact import descent
 from grader.exact.rounding import Rounded, rounded
 from tests.exact.faithful import COMPILED, PROGRAMS, SLOW, constant_runs
-from tests.exact.inputs import Case, checked_vector, grid
+from tests.exact.inputs import Case, Comparison, checked_vector, grid
 
 
 def of_run(run: tuple[Rounded, list[descent.Row]]) -> list[Rounded]:
@@ -119,7 +119,18 @@ def measure(
     return table
 
 
-def measure_constant_rates(each: int, seed: int, steps: int = 4, n: int = 3) -> Table:
+def measure_constant_comparisons(compared: Iterable[Comparison]) -> Table:
+    """Comparisons compiled for their rates, one after the other."""
+    line = Line()
+    for arguments in compared:
+        case = Case((1.0,), (2.0,), 0.0, 0.5, 1, 2.0, arguments, checked=True)
+        got = PROGRAMS["compare_rates"][COMPILED](case)
+        assert got is not None
+        line.add(error_in_bounds(got, comparison_of(case)), case)
+    return {("compare_rates", COMPILED): line}
+
+
+def measure_constant_runs(each: int, seed: int, steps: int = 4, n: int = 3) -> Table:
     """Runs compiled for one rate after the other, each on so many data sets at once."""
     rng = np.random.default_rng(seed)
     line = Line()
