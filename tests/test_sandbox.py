@@ -52,6 +52,11 @@ PAGE = notebook(
         while True: pass
     def loops_in_jax(number):
         return jax.lax.while_loop(lambda x: x < 2, lambda x: jnp.sin(x) + 0.1, number)
+    class Lazy:
+        shape, dtype = (), np.dtype("float32")
+        def __array__(self, *_):
+            while True: pass
+    def answers_lazily(number): return Lazy()
     def sleeps(number): time.sleep(1e9)
     def takes_all_memory(number):
         taken = []
@@ -157,9 +162,10 @@ def test_an_abort_costs_that_call_alone(warm):
         assert ask(worker, "successor", 1.0) == Returned(2.0)
 
 
-def test_a_lazy_answer_that_is_computed_without_end_times_out(warm):
+@pytest.mark.parametrize("name", ["loops_in_jax", "answers_lazily"])
+def test_a_loop_that_is_not_in_the_students_own_lines_is_ended_too(warm, name):
     with loaded(warm, PAGE) as worker:
-        assert ask(worker, "loops_in_jax", 1.0) == TimedOut()
+        assert ask(worker, name, 1.0) == TimedOut()
 
 
 def test_a_call_that_sleeps_is_ended_by_the_wall_clock(warm):

@@ -26,10 +26,10 @@ from tests.exact.measuring import (
     wrong_in_bounds,
 )
 
-DRAWS = 20_000
-PART = 500  # draws that a process makes in one go
+DRAWS = 30_000  # so that programs for two cases of three are asked 20,000 times, too
+PART = 750  # draws that a process makes in one go
 SLOW_EVERY = 10
-DATA_SETS = 130  # for each rate that is a constant of a compiled run: 20,000 in all
+DATA_SETS = 130  # for each rate that is a constant of a compiled run: above 20,000 in all
 NEVER = sys.maxsize
 
 Job = tuple[str, int, int]
