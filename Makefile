@@ -10,7 +10,7 @@ DEBIAN_PACKAGES := chromium
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test unit test-system corpora lint format lock wheel clean
+.PHONY: help setup demo test unit test-system corpora soak ten-times lint format lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,12 @@ test-system: setup ## the tests that need Debian packages; installs those that a
 
 corpora: setup ## grade every independent answer, right and wrong (half an hour)
 	CORPORA=all CORPORA_WORKERS=2 $(BIN)/python -m pytest tests/test_independent_answers.py
+
+soak: setup ## right programs against their error bounds, 30,000 draws (a quarter of an hour)
+	$(BIN)/python -m tests.exact.soak
+
+ten-times: setup ## the sample class graded ten times, each time otherwise (ten minutes)
+	$(BIN)/python -m tests.ten_times
 
 lint: setup ## style, format, types, imports between rooms, stale pages
 	$(BIN)/ruff check

@@ -26,6 +26,7 @@ class Isolation(StrEnum):
     """How a stranger's code is confined."""
 
     AUTO = "auto"
+    BUBBLEWRAP = "bubblewrap"
     PROCESS = "process"
 
 
@@ -120,7 +121,8 @@ def grade(
     ] = False,
 ) -> None:
     """Grade a class. Exit 0: everything was graded, 1: something could not be, 2: usage."""
-    from grader import batch, catalogue, layouts, results
+    from grader import batch, catalogue, confinement, layouts, results
+    from grader.compiled import prepared
     from grader.progress import Progress
     from grader.reports import table, text
     from grader.sandbox import Limits
@@ -131,8 +133,13 @@ def grade(
     without = [name for name in names if not catalogue.has_key(name)]
     if without:
         typer.echo(f"no key is here for {', '.join(without)}: only public checks run", err=True)
+    kind = confinement.chosen(isolation)
+    if kind == "process":
+        typer.echo(_how_weak(), err=True)
     files = results.ResultFiles(out, force)
-    setup = Setup(names, Limits(), sole)
+    hidden = tuple(str(path.absolute()) for path in (submissions, out) if path.is_dir())
+    confined = prepared(kind, hidden, lambda line: typer.echo(line, err=True))
+    setup = Setup(names, Limits(), confined, sole)
     with layouts.class_at(submissions, layout) as found:
         jobs = [batch.outlined(entry, setup) for entry in found.entries]
         typer.echo(text.found_table(found.layout, names, [(o.student, o.files) for _, o in jobs]))
@@ -144,6 +151,17 @@ def grade(
     failed = [report.student for report in reports if report.score is None]
     if failed:
         _fail(f"could not grade everything of: {', '.join(map(text.one_line, failed))}", 1)
+
+
+def _how_weak() -> str:
+    """What `--isolation process` does not hold, and what it changed to hold what it can."""
+    from grader import confinement
+
+    if not confinement.gives_up_root("process"):
+        return "isolation: process; students' code can read and change what you can"
+    closed = ", ".join(str(path) for path in confinement.close_answers())
+    done = f"; closed to other users: {closed}" if closed else ""
+    return f"isolation: process, as a user without rights; it can read what every user can{done}"
 
 
 @app.command()

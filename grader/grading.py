@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from grader import catalogue, judge, submissions
+from grader.confinement import Confinement, chosen
 from grader.diagnosis import diagnose
 from grader.errors import GraderFault
 from grader.model import (
@@ -31,15 +32,17 @@ from grader.suite import Findings, Suite, with_suite
 NEXT_STEP = "look at the smallest input above, and work it out by hand"
 
 
-def grade(path: str | Path, exercise: str | None = None) -> Report:
+def grade(path: str | Path, exercise: str | None = None, isolation: str = "auto") -> Report:
     """Grade one student's submission (a folder, a script, a notebook or a zip) and report on it.
 
     With `exercise`, only that one; a single file is then taken for it whatever its name is.
-    Raises UsageError when there is nothing at `path`, or no such exercise.
+    `isolation` is that of `grader grade`. Raises UsageError when there is nothing at `path`, no
+    such exercise, or no such isolation here.
     """
     names = [exercise] if exercise else catalogue.names()
     submission = submissions.read(Path(path), names, sole=exercise)
-    with Sandbox() as sandbox:
+    confinement = Confinement(chosen(isolation), (str(Path(path).absolute()),))
+    with Sandbox(confinement=confinement) as sandbox:
         return with_suite(names, lambda suite: grade_one(submission, names, suite, sandbox))
 
 

@@ -1,7 +1,7 @@
 """Start, feed and end the processes that run students' code: one `Process` per exercise file.
 
 A `WarmStarter` holds a parent that has JAX imported and forks (Linux); a `ColdStarter` starts a
-plain subprocess each time. How either is confined is decided in one place, `confined_command`.
+plain subprocess each time. How either is confined is decided in `confinement`.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from grader import wire
+from grader.confinement import Confinement, confined
 from grader.errors import GraderFault
 
 START_TIMEOUT = 300.0  # seconds until a process that hasn't even started counts as broken
@@ -62,29 +63,6 @@ class Lost(Exception):
 
 class _ParentLost(Exception):
     """The warm parent doesn't answer, or not as it should."""
-
-
-def confined_command(arguments: Sequence[str], scratch: str) -> tuple[list[str], dict[str, str]]:
-    """The command that starts `python -m grader.worker ARGUMENTS`, and its whole environment.
-
-    `scratch` is the folder to start it in, the only one that is its to write to. Here stronger
-    isolation goes: nothing else knows how the process is started.
-    """
-    command = [sys.executable, "-P", "-s", "-B", "-m", "grader.worker", *arguments]
-    environment = {
-        "PATH": os.defpath,
-        "LANG": "C.UTF-8",
-        "PYTHONHASHSEED": "0",  # sets of strings come in the same order every day
-        "JAX_PLATFORMS": "cpu",
-        "MALLOC_ARENA_MAX": "1",
-        "MPLBACKEND": "Agg",
-    }
-    environment |= dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), scratch)
-    # Windows can't start Python without these; no one's secrets are in them.
-    environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
-    # Settings that make numerical libraries compute rightly on this processor.
-    environment |= {k: v for k, v in os.environ.items() if k.startswith("OPENBLAS_")}
-    return command, environment
 
 
 class Process:
@@ -188,8 +166,9 @@ class WarmStarter:
     One process at a time: ending one ends everything that the parent has forked.
     """
 
-    def __init__(self) -> None:
-        self._parent = _Parent()
+    def __init__(self, confinement: Confinement) -> None:
+        self._confinement = confinement
+        self._parent = _Parent(confinement)
 
     def start(self, output_kept: int) -> Process:
         """A fresh process. GraderFault when even a new parent can't give one."""
@@ -198,7 +177,7 @@ class WarmStarter:
                 return self._parent.start(output_kept)
             except _ParentLost:
                 self._parent.close()
-                self._parent = _Parent()
+                self._parent = _Parent(self._confinement)
         raise GraderFault("no process can be forked, not even by a new parent")
 
     def close(self) -> None:
@@ -209,19 +188,19 @@ class WarmStarter:
 class _Parent:
     """One warm parent. It is obeyed no more once it was lost."""
 
-    def __init__(self) -> None:
+    def __init__(self, confinement: Confinement) -> None:
         self._scratch = tempfile.mkdtemp(prefix="grader-")
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command, environment = confined_command(["warm"], self._scratch)
+        start = confined(["warm"], confinement, self._scratch)
         with theirs:
             self.process = subprocess.Popen(
-                command,
+                start.command,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=self._said,
-                env=environment,
-                cwd=self._scratch,
+                env=start.environment,
+                cwd=start.folder,
                 start_new_session=True,
             )
         self._lost = False
@@ -297,18 +276,21 @@ class _Parent:
 class ColdStarter:
     """Starts one plain subprocess per exercise file, where a warm parent can't fork."""
 
+    def __init__(self, confinement: Confinement) -> None:
+        self._confinement = confinement
+
     def start(self, output_kept: int) -> Process:
         """A fresh process."""
         scratch = tempfile.mkdtemp(prefix="grader-")
-        command, environment = confined_command(["cold"], scratch)
+        start = confined(["cold"], self._confinement, scratch)
         pipe = subprocess.PIPE
         process = subprocess.Popen(
-            command,
+            start.command,
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
-            env=environment,
-            cwd=scratch,
+            env=start.environment,
+            cwd=start.folder,
             bufsize=0,
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),

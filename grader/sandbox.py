@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from grader.answers import answer_from
+from grader.confinement import Confinement
 from grader.errors import GraderFault
 from grader.model import Answer, Crashed, Question, Raised, TimedOut
 from grader.processes import (
@@ -270,14 +271,21 @@ class Sandbox:
     """Holds what processes are started from; a context manager, one per batch.
 
     Start it from a thread that lives as long as the batch does. One worker is open at a time.
+    Without a `confinement`, what it loads may do what the user may.
     GraderFault when no process can be started.
     """
 
-    def __init__(self, limits: Limits | None = None, warm: bool | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        warm: bool | None = None,
+        confinement: Confinement | None = None,
+    ) -> None:
         self._limits = limits or Limits()
+        confinement = confinement or Confinement("own")
         warm = sys.platform == "linux" if warm is None else warm
         try:
-            self._starter = WarmStarter() if warm else ColdStarter()
+            self._starter = WarmStarter(confinement) if warm else ColdStarter(confinement)
         except OSError as error:
             raise GraderFault(f"no process can be started here: {error}") from error
         self._worker: Worker | None = None

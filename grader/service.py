@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from grader import submissions
+from grader.confinement import Confinement
 from grader.grading import grade_one
 from grader.layouts import Entry
 from grader.sandbox import Limits, Sandbox
@@ -25,6 +26,7 @@ class Setup(Struct, frozen=True):
 
     exercises: list[str]
     limits: Limits
+    confinement: Confinement
     sole: str | None = None
 
 
@@ -55,7 +57,7 @@ def main() -> None:
     with os.fdopen(os.dup(1), "wb") as reports:
         os.dup2(2, 1)
         setup = msgspec.json.decode(sys.stdin.buffer.readline(), type=Setup)
-        with Sandbox(setup.limits) as sandbox:
+        with Sandbox(setup.limits, confinement=setup.confinement) as sandbox:
             with_suite(setup.exercises, lambda suite: _serve(suite, sandbox, setup, reports))
 
 

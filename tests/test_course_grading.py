@@ -7,6 +7,7 @@ import nbformat
 import pytest
 from traitlets.config import Config
 
+from grader.confinement import Confinement
 from grader.course import execute, warm
 from grader.course.cells import checked_exercise
 from grader.course.execute import GraderExecute
@@ -148,13 +149,18 @@ def processes(monkeypatch):
 
     monkeypatch.setattr(warm, "Process", start)
     monkeypatch.setattr(warm, "checks_fingerprint", lambda *_: state.checks)
+    monkeypatch.setattr(warm, "chosen", lambda _: "own")
+    monkeypatch.setattr(warm, "prepared", Confinement)
     return state
 
 
 def test_one_process_grades_them_all(processes):
     process = warm.WarmProcess()
     processes.answers += ["first", "second"]
-    found: list[object] = [process.grade(Job("a", [])), process.grade(Job("b", []))]
+    found: list[object] = [
+        process.grade(Job("a", []), "auto"),
+        process.grade(Job("b", []), "auto"),
+    ]
     assert found == ["first", "second"]
     process.close()
     assert [one.closed for one in processes.started] == [True]
@@ -165,8 +171,8 @@ def test_a_process_that_failed_answers_no_more(processes, end, error):
     process = warm.WarmProcess()
     processes.answers += [end, "second"]
     with pytest.raises(error):
-        process.grade(Job("a", []))
-    found: object = process.grade(Job("b", []))
+        process.grade(Job("a", []), "auto")
+    found: object = process.grade(Job("b", []), "auto")
     assert found == "second"
     assert [one.closed for one in processes.started] == [True, False]
 
@@ -174,7 +180,7 @@ def test_a_process_that_failed_answers_no_more(processes, end, error):
 def test_changed_checks_need_a_new_process(processes):
     process = warm.WarmProcess()
     processes.answers += ["first", "second"]
-    process.grade(Job("a", []))
+    process.grade(Job("a", []), "auto")
     processes.checks = "2"
-    process.grade(Job("b", []))
+    process.grade(Job("b", []), "auto")
     assert [one.closed for one in processes.started] == [True, False]

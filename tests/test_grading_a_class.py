@@ -7,19 +7,17 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
-import venv
-import zipfile
 from pathlib import Path
 
 import msgspec
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 from grader import batch, catalogue, layouts, results
+from grader.confinement import Confinement
 from grader.model import Report
 from grader.sandbox import Limits
 from grader.service import Job, Setup
+from tests.installed import install_wheel
 from tests.sample_class import CLASS, ROOT, expected, reports_in, run_grader
 
 EXERCISES = catalogue.names()
@@ -94,17 +92,7 @@ def test_one_worker_another_order_and_a_named_exercise_change_nothing(tmp_path):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A Python that has the wheel installed, beside the dependencies of this one."""
-    folder = tmp_path_factory.mktemp("installed")
-    wheel = next(iter(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
-    names = zipfile.ZipFile(wheel).namelist()
-    assert not [name for name in names if name.startswith(("grader/keys", "grader/exact"))]
-    venv.create(folder / "venv", with_pip=False, symlinks=True)
-    python = folder / "venv" / "bin" / "python"
-    asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    site = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
-    zipfile.ZipFile(wheel).extractall(site)
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return python, site
+    return install_wheel(tmp_path_factory.mktemp("installed"))
 
 
 def test_an_installed_wheel_runs_public_checks_only(installed, tmp_path):
@@ -189,7 +177,7 @@ def test_a_grading_process_that_dies_costs_no_marks_and_stops_no_one(tmp_path, m
         return grade(self, job)
 
     monkeypatch.setattr(batch.Process, "grade", dying)
-    setup = Setup(["ones_bound"], Limits())
+    setup = Setup(["ones_bound"], Limits(), Confinement("own"))
     files = results.ResultFiles(tmp_path / "out")
     with layouts.class_at(tmp_path / "class") as found:
         jobs = [batch.outlined(entry, setup) for entry in found.entries]

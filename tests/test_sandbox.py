@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from grader import processes
+from grader.confinement import Started
 from grader.errors import GraderFault
 from grader.model import Array, Crashed, Missing, Raised, Returned, TimedOut
 from grader.sandbox import Limits, LoadEvent, Sandbox
@@ -413,11 +414,11 @@ def test_output_that_is_no_text_is_kept_as_well_as_it_can_be(warm):
 
 @pytest.mark.parametrize("warm_mode", [pytest.param(True, marks=linux_only), False])
 def test_a_process_that_does_not_start_is_the_graders_fault_and_says_why(warm_mode, monkeypatch):
-    def broken(arguments, scratch):
+    def broken(arguments, confinement, scratch):
         code = "import sys; sys.exit('no such library')"
-        return [sys.executable, "-c", code], dict(os.environ)
+        return Started([sys.executable, "-c", code], dict(os.environ), scratch)
 
-    monkeypatch.setattr(processes, "confined_command", broken)
+    monkeypatch.setattr(processes, "confined", broken)
     with (
         pytest.raises(GraderFault, match="no such library"),
         Sandbox(LIMITS, warm=warm_mode) as opened,

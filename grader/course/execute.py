@@ -9,15 +9,21 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import Execute
+from traitlets import Unicode
 
 from grader.course.cells import checked_exercise, is_ours, test_cells
 from grader.course.outputs import check_outputs
 from grader.course.warm import grade_notebook
 from grader.errors import GraderFault
+from grader.model import ExerciseReport
 
 
 class GraderExecute(Execute):  # type: ignore[misc]  # nbgrader ships no types
     """Grades our pages; other notebooks are nbgrader's own, and `c.Execute.*` holds for them."""
+
+    isolation = Unicode(
+        "auto", help="How students' code is confined, as in `grader grade --isolation`."
+    ).tag(config=True)
 
     def __call__(
         self, nb: NotebookNode, resources: dict[str, Any]
@@ -44,7 +50,10 @@ class GraderExecute(Execute):  # type: ignore[misc]  # nbgrader ships no types
             )
         student = resources["nbgrader"]["student"]
         folder = Path(resources["metadata"]["path"])
-        graded = [(cell, _outputs(cell, nb, name, student, folder)) for cell, name in tests]
+        graded = [
+            (cell, _outputs(cell, grade_notebook(nb, name, student, folder, self.isolation)))
+            for cell, name in tests
+        ]
         for cell in nb.cells:
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
@@ -64,11 +73,9 @@ def _exercise(cell: NotebookNode) -> str:
     return name
 
 
-def _outputs(
-    cell: NotebookNode, notebook: NotebookNode, exercise: str, student: str, folder: Path
-) -> list[NotebookNode]:
+def _outputs(cell: NotebookNode, report: ExerciseReport) -> list[NotebookNode]:
     """Return what a check cell shows and is worth; GraderFault when that is not known."""
-    report = grade_notebook(notebook, exercise, student, folder)
+    exercise = report.name
     if report.score is None:
         why = "; ".join(report.notes)
         raise GraderFault(f"{exercise} could not be graded, and gets no score: {why}")

@@ -13,6 +13,8 @@ from nbformat import NotebookNode
 
 from grader import catalogue
 from grader.batch import Process
+from grader.compiled import prepared
+from grader.confinement import chosen
 from grader.errors import GraderFault
 from grader.grading import checks_fingerprint
 from grader.layouts import Entry
@@ -31,14 +33,15 @@ class WarmProcess:
         self._process: Process | None = None
         self._checks = ""
 
-    def grade(self, job: Job) -> Report:
+    def grade(self, job: Job, isolation: str) -> Report:
         """Return the report on one submission. GraderFault when the process ended instead."""
         names, limits = catalogue.names(), Limits()
         checks = checks_fingerprint(names, limits)
         if checks != self._checks:
             self.close()
         if self._process is None:
-            self._process, self._checks = Process(Setup(names, limits)), checks
+            confinement = prepared(chosen(isolation))
+            self._process, self._checks = Process(Setup(names, limits, confinement)), checks
         report = None
         try:
             report = self._process.grade(job)
@@ -60,7 +63,7 @@ atexit.register(_WARM.close)
 
 
 def grade_notebook(
-    notebook: NotebookNode, exercise: str, student: str, folder: Path
+    notebook: NotebookNode, exercise: str, student: str, folder: Path, isolation: str
 ) -> ExerciseReport:
     """Return the report on a notebook as `exercise`, with the modules beside it in `folder`.
 
@@ -76,5 +79,5 @@ def grade_notebook(
                 shutil.copyfile(module, submission / module.name)
         (submission / f"{exercise}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         entry = Entry(student, ((submission, student),))
-        report = _WARM.grade(Job.of(entry, [exercise]))
+        report = _WARM.grade(Job.of(entry, [exercise]), isolation)
     return next(item for item in report.exercises if item.name == exercise)

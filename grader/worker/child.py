@@ -154,6 +154,16 @@ def set_limits(limits: dict[str, Any]) -> None:
     gc.collect()
 
 
+def limit_tasks() -> None:
+    """Let threads not multiply without end; the computing threads of every core have room.
+
+    Before Linux 5.14 the limit counts what the user runs elsewhere, too, and is left alone.
+    """
+    if tuple(map(int, os.uname().release.split(".")[:2])) >= (5, 14):
+        tasks = 256 + 8 * (os.cpu_count() or 1)
+        resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
+
+
 def allow_cpu(seconds: int) -> None:
     """Let this process use `seconds` more of CPU time; the kernel ends it when they are used up.
 

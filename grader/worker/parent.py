@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import wire
-from grader.worker import child
+from grader.worker import child, seccomp
 
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
@@ -28,12 +28,13 @@ CLEARING_TIME = 10.0  # seconds to kill what a student's code left behind
 _NOT_IGNORED = {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT"}
 
 
-def serve(control: int) -> None:
+def serve(control: int, guarded: bool) -> None:
     """Obey the grader on the socket `control`: ("fork",) and ("end", pid, wait).
 
     "fork" comes with a child's descriptors for requests, replies and output, and is answered by its
     pid; "end" kills what is left of the child and of everything that it started, and is answered by
-    (signal, exit code, CPU seconds). A child works in a folder of its own below the parent's.
+    (signal, exit code, CPU seconds). A child works in a folder of its own below the parent's;
+    `guarded`, the kernel refuses it what no right answer needs.
     """
     for number in _ignored_signals():
         signal.signal(number, signal.SIG_IGN)
@@ -56,7 +57,7 @@ def serve(control: int) -> None:
                 return
             verb, *rest = wire.decode(message)
             if verb == "fork":
-                _reply(channel, _fork(channel, descriptors, folder))
+                _reply(channel, _fork(channel, descriptors, folder, guarded))
                 for descriptor in descriptors:
                     os.close(descriptor)
             else:
@@ -73,7 +74,7 @@ def _reply(channel: socket.socket, value: Any) -> None:
     channel.sendall(wire.encode(value))
 
 
-def _fork(channel: socket.socket, descriptors: list[int], folder: Path) -> int:
+def _fork(channel: socket.socket, descriptors: list[int], folder: Path, guarded: bool) -> int:
     requests, replies, output = descriptors
     scratch = tempfile.mkdtemp(dir=folder)
     pid = os.fork()
@@ -87,6 +88,9 @@ def _fork(channel: socket.socket, descriptors: list[int], folder: Path) -> int:
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
         os.chdir(scratch)
         os.environ |= dict.fromkeys(("HOME", "TMPDIR"), scratch)
+        if guarded:
+            child.limit_tasks()
+            seccomp.install()
         child.serve_and_exit(requests, replies, output)
     finally:
         os._exit(1)
