@@ -111,8 +111,8 @@ class _Asked:
 class Student:
     """The fixture `student`: each attribute is one of the student's functions, or a constant."""
 
-    def __init__(self, run: "_Run") -> None:
-        self._run = run
+    def __init__(self, ask: Callable[[Question], _Asked]) -> None:
+        self._ask = ask
 
     def __repr__(self) -> str:
         return "student"
@@ -121,8 +121,8 @@ class Student:
         if name.startswith("_"):
             raise AttributeError(name)
         if name.isupper():
-            return self._run.ask(Question(name, None))
-        return lambda *arguments: self._run.ask(Question(name, arguments))
+            return self._ask(Question(name, None))
+        return lambda *arguments: self._ask(Question(name, arguments))
 
 
 class _Run:
@@ -160,11 +160,12 @@ class _Run:
 
 
 class _Check:
-    """One check under way: its memo, its first input, its failure, what shrinking has spent."""
+    """One check under way: its memo, the inputs that it passed on, its failure, what shrinking has
+    spent."""
 
-    def __init__(self) -> None:
-        self.memo: dict[str, Answer] = {}
-        self.first: dict[str, Any] | None = None
+    def __init__(self, memo: dict[str, Answer] | None = None) -> None:
+        self.memo: dict[str, Answer] = memo or {}
+        self.inputs: list[dict[str, Any]] = []
         self.failure: judge.Wrong | None = None
         self.error: BaseException | None = None
         self._asked_since = 0
@@ -190,6 +191,7 @@ class Suite:
         self._session = session
         self._engine = engine
         self._modules = modules
+        self._passed: dict[str, list[dict[str, Any]]] = {}  # by check: the inputs of who passed it
 
     def run(self, exercise: Exercise, ask: Callable[[Question], Answer]) -> Findings:
         """Run all checks of one exercise against one submission, which `ask` stands for."""
@@ -201,28 +203,48 @@ class Suite:
         ]
         reports: list[CheckReport] = []
         faults: list[str] = []
-        for position, (item, visibility) in enumerate(items):
+        for item, visibility in items:
             assert isinstance(item, pytest.Function)
             check = run.check = _Check()
             self._engine.prepare(item)
-            following = items[position + 1][0] if position + 1 < len(items) else None
-            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            if not self._passes_again(item, check):
+                check = run.check = _Check(check.memo)
+                item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
             if check.error is None and check.failure is None:
+                self._passed[item.nodeid] = check.inputs
                 self._ask_again(item, run, check)
             if check.error is not None:
                 faults.append(f"{item.name}: {type(check.error).__name__}: {check.error}")
             reports.append(_report(item, visibility, exercise, check))
         return Findings(reports, list(run.transcript.values()), run.notes, faults)
 
+    def _passes_again(self, item: pytest.Function, check: _Check) -> bool:
+        """Whether the check passes on all inputs that an earlier submission passed it on.
+
+        They are what would be drawn again, without the cost of drawing. Where one fails, nothing is
+        decided: the check runs as always and finds the same, from its memo, and shrinks it.
+        """
+        inputs = self._passed.get(item.nodeid)
+        if inputs is None:
+            return False
+        inner = inspect.unwrap(_inner(item.obj))
+        try:
+            for named in inputs:
+                inner(**named)
+        except Exception:  # a wrong answer, or a fault: told apart when the check runs as always
+            return False
+        check.inputs = inputs
+        return True
+
     def _ask_again(self, item: pytest.Function, run: _Run, check: _Check) -> None:
         """Ask the first input once more, past the memo: an answer must hold twice."""
-        if check.first is None:
+        if not check.inputs:
             return
         before, check.memo = check.memo, {}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Hypothesis warns of `assume` outside of a draw
-                inspect.unwrap(_inner(item.obj))(**check.first)
+                inspect.unwrap(_inner(item.obj))(**check.inputs[0])
         except judge.Wrong as wrong:
             wrong.message = f"two answers to one question: asked again, {wrong.message}"
             check.failure = wrong
@@ -252,23 +274,26 @@ class _Engine:
         self._exercises = exercises
         self._body = body
 
+    @property
+    def current(self) -> _Run:
+        """The submission under way."""
+        assert self.run is not None
+        return self.run
+
     def fixtures(self) -> ModuleType:
         """The fixtures that checks ask for, as a plugin of their own."""
 
         @pytest.fixture(scope="session")
         def student() -> Student:
             """The submission under way; each attribute asks its process."""
-            assert self.run is not None
-            return Student(self.run)
+            return Student(lambda question: self.current.ask(question))
 
         @pytest.fixture(scope="session")
         def examples() -> Callable[[str], list[tuple[tuple[Any, ...], judge.Due]]]:
             """The worked examples that ship: `examples(function)` gives (arguments, due) pairs."""
-            assert self.run is not None
-            exercise = self.run.exercise
             return lambda function: [
                 (tuple(from_strict_json(example.arguments)), judge.baked(example.due))
-                for example in exercise.examples
+                for example in self.current.exercise.examples
                 if example.function == function
             ]
 
@@ -307,13 +332,12 @@ class _Engine:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Iterator[None]:
         """Keep the exception that a check ended with: the student's fault, or a fault of ours."""
-        assert self.run is not None
         if call.excinfo is not None:
             error = call.excinfo.value
             if isinstance(error, judge.Wrong):
-                self.run.check.failure = error
+                self.current.check.failure = error
             else:
-                self.run.check.error = error
+                self.current.check.error = error
         return (yield)
 
     def prepare(self, item: pytest.Function) -> None:
@@ -332,15 +356,13 @@ class _Engine:
     def _watched(self, inner: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(inner)
         def watched(*arguments: Any, **named: Any) -> None:
-            assert self.run is not None
-            check = self.run.check
+            check = self.current.check
             try:
                 inner(*arguments, **named)
             except judge.Wrong as wrong:
                 check.failure = wrong
                 raise
-            if check.first is None:  # not an input that the check itself turned down
-                check.first = named
+            check.inputs.append(named)  # not one that the check itself turned down
 
         return watched
 

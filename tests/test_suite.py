@@ -81,6 +81,42 @@ def test_one_session_serves_many_submissions_each_on_its_own(checks):
     assert first == third
 
 
+@pytest.mark.parametrize("limit", [-50, -3, 0, 10, 49])
+def test_what_others_were_asked_before_changes_nothing(checks, limit):
+    checks(DOUBLE)
+    (alone,) = run(wrong_above(limit))
+    _, after, again = run(right, wrong_above(limit), wrong_above(limit))
+    assert after == again == alone
+
+
+def test_draws_are_made_once_for_all_who_pass(checks, monkeypatch):
+    checks(DOUBLE)
+    drawn: list = []
+    monkeypatch.setattr(suite._Engine, "prepare", keeping(suite._Engine.prepare, drawn))
+    first, second = run(right, times=2)
+    assert first == second
+    assert len(first.transcript) > 20
+    assert drawn == ["first run"]
+
+
+def keeping(prepare, drawn):
+    """`prepare`, which also writes down each time that Hypothesis starts to draw."""
+
+    def prepared(self, item):
+        prepare(self, item)
+        inner = item.obj
+
+        def watched(*arguments, **named):
+            drawn.append("first run" if not drawn else "another")
+            return inner(*arguments, **named)
+
+        watched.hypothesis = inner.hypothesis
+        watched.is_hypothesis_test = True
+        item.obj = watched
+
+    return prepared
+
+
 def test_a_failure_shows_the_smallest_input(checks):
     checks(DOUBLE)
     (findings,) = run(wrong_above(10))

@@ -1,5 +1,6 @@
 """The key of `ones_bound`: exact answers, hidden checks, misconceptions with their witnesses."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -38,6 +39,7 @@ def growth_factor(rate: float, features: list[float]) -> Number:
     return number(descent.growth_factor(rate, features))
 
 
+@functools.lru_cache(1_000)  # exact runs are long, and every submission is asked the same ones
 def compare_rates(stable_rate: float, unstable_rate: float, steps: int, n: int) -> Several:
     """The final weight at the stable rate, the history at the unstable one."""
     return comparison(stable_rate, unstable_rate, steps, n)
