@@ -119,6 +119,9 @@ def grade(
     force: Annotated[
         bool, typer.Option("--force", help="Grade what was graded before, too.")
     ] = False,
+    call_seconds: Annotated[int, typer.Option(min=1, help="CPU time of a call.")] = 10,
+    load_seconds: Annotated[int, typer.Option(min=1, help="CPU time of loading a file.")] = 20,
+    file_seconds: Annotated[int, typer.Option(min=1, help="CPU time of a file in all.")] = 60,
 ) -> None:
     """Grade a class. Exit 0: everything was graded, 1: something could not be, 2: usage."""
     from grader import batch, catalogue, confinement, layouts, results
@@ -139,7 +142,8 @@ def grade(
     files = results.ResultFiles(out, force)
     hidden = tuple(str(path.absolute()) for path in (submissions, out) if path.is_dir())
     confined = prepared(kind, hidden, lambda line: typer.echo(line, err=True))
-    setup = Setup(names, Limits(), confined, sole)
+    limits = Limits(call_cpu=call_seconds, load_cpu=load_seconds, file_cpu=file_seconds)
+    setup = Setup(names, limits, confined, sole)
     with layouts.class_at(submissions, layout) as found:
         jobs = [batch.outlined(entry, setup) for entry in found.entries]
         typer.echo(text.found_table(found.layout, names, [(o.student, o.files) for _, o in jobs]))

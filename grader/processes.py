@@ -26,6 +26,7 @@ from grader.errors import GraderFault
 
 START_TIMEOUT = 300.0  # seconds until a process that hasn't even started counts as broken
 CONTROL_TIMEOUT = 60.0  # seconds until a silent warm parent counts as lost
+CPU_LOOKS = 0.5  # seconds between looks at the CPU time of a process that is slow to answer
 PATIENCE = 0.5  # seconds for a process that is ending by itself
 DRAIN_TIMEOUT = 10.0  # seconds to read what a process left in its pipes
 CLEARING_ROUNDS = 20  # of killing what may start others meanwhile
@@ -45,6 +46,9 @@ class Ended(NamedTuple):
     cpu: float
     parent_lost: bool = False
 
+
+CpuUsed: TypeAlias = Callable[[], "float | None"]
+"""Seconds of CPU that a process has used so far; None where that can't be told."""
 
 EndProcess: TypeAlias = Callable[[bool], Ended]
 """Ends a process; given whether it may get a moment to end by itself."""
@@ -74,10 +78,17 @@ class Process:
     """
 
     def __init__(
-        self, channel: int, output: int, requests: int, kept: int, end: EndProcess
+        self,
+        channel: int,
+        output: int,
+        requests: int,
+        kept: int,
+        end: EndProcess,
+        cpu_used: CpuUsed = lambda: None,
     ) -> None:
         self._requests = requests
         self._end_process = end
+        self._cpu_used = cpu_used
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=CHUNKS)
         self._buffer = bytearray()
         self._kept = kept
@@ -127,6 +138,24 @@ class Process:
                     raise Lost("late") from error
             except OSError as error:
                 raise Lost("ended") from error
+
+    def receive_within(self, cpu: float, deadline: float) -> Any:
+        """`receive`, for a process that the kernel stops after `cpu` seconds of CPU.
+
+        One that keeps the kernel's signal away is `Lost` here, after at most twice as much.
+        """
+        limit = None
+        while True:
+            patience = time.monotonic() + (cpu if limit is None else CPU_LOOKS)
+            try:
+                return self.receive(min(patience, deadline))
+            except Lost as lost:
+                if lost.why != "late" or time.monotonic() >= deadline:
+                    raise
+                used = self._cpu_used()
+                limit = limit or (None if used is None else used + cpu)
+                if used is not None and limit is not None and used > limit:
+                    raise
 
     def receive(self, deadline: float) -> Any:
         """The next frame; `Lost` when time is up, the stream ends, or no honest peer sent it."""
@@ -259,7 +288,13 @@ class _Parent:
                 self.close()  # and with it all that it forked
                 return Ended(SIGKILL, 0, 0.0, parent_lost=True)
 
-        return Process(channel, output, requests, output_kept, end)
+        def cpu_used() -> float | None:
+            try:
+                return float(self._ask((), "cpu", pid))
+            except (_ParentLost, TypeError, ValueError):
+                return None
+
+        return Process(channel, output, requests, output_kept, end, cpu_used)
 
     def close(self) -> None:
         """End the parent and all that it forked; at once when it was lost."""

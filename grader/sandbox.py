@@ -222,7 +222,7 @@ class Worker:
         token = secrets.token_hex(8)
         deadline = min(self._deadline, time.monotonic() + self._limits.wall_per_cpu * (cpu + 1))
         self._process.send([token, verb, *rest], deadline)
-        reply = self._process.receive(deadline)
+        reply = self._process.receive_within(cpu + CPU_GRAIN, deadline)
         if not (isinstance(reply, tuple) and len(reply) == 2 and reply[0] == token):
             raise Lost("forged")  # or doubled: this process is out of step
         return reply[1]

@@ -110,8 +110,7 @@ def keeping(prepare, drawn):
             drawn.append("first run" if not drawn else "another")
             return inner(*arguments, **named)
 
-        watched.hypothesis = inner.hypothesis
-        watched.is_hypothesis_test = True
+        vars(watched).update(vars(inner))
         item.obj = watched
 
     return prepared

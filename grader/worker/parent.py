@@ -29,11 +29,12 @@ _NOT_IGNORED = {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGSEGV", "SIGBUS", "SIGFPE", 
 
 
 def serve(control: int, guarded: bool) -> None:
-    """Obey the grader on the socket `control`: ("fork",) and ("end", pid, wait).
+    """Obey the grader on the socket `control`: ("fork",), ("cpu", pid) and ("end", pid, wait).
 
     "fork" comes with a child's descriptors for requests, replies and output, and is answered by its
-    pid; "end" kills what is left of the child and of everything that it started, and is answered by
-    (signal, exit code, CPU seconds). A child works in a folder of its own below the parent's;
+    pid; "cpu" is answered by the seconds of CPU that a child has used; "end" kills what is left of
+    the child and of everything that it started, and is answered by (signal, exit code, CPU
+    seconds). A child works in a folder of its own below the parent's;
     `guarded`, the kernel refuses it what no right answer needs.
     """
     for number in _ignored_signals():
@@ -60,6 +61,8 @@ def serve(control: int, guarded: bool) -> None:
                 _reply(channel, _fork(channel, descriptors, folder, guarded))
                 for descriptor in descriptors:
                     os.close(descriptor)
+            elif verb == "cpu":
+                _reply(channel, cpu_used(*rest))
             else:
                 ended = end(*rest)
                 empty(folder)
@@ -103,6 +106,12 @@ def _restore_signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def cpu_used(pid: int) -> float:
+    """Seconds of CPU that a child has used, all its threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def end(pid: int, wait: bool) -> tuple[int, int, float]:
