@@ -87,15 +87,17 @@ def any_rates() -> st.SearchStrategy[float]:
 
 
 def factors() -> st.SearchStrategy[float]:
-    """Positive factors from 1/10 to 99/8: k/8, exact in float32, and k/10, which mostly are not."""
+    """Positive factors from 1/10 to 99/8: k/8, exact in float32, and k/10, which mostly are not;
+    some of any ordinary size."""
     exact = st.integers(1, 99).map(lambda k: k / 8)
     inexact = st.integers(1, 99).map(lambda k: k / 10)
-    return st.one_of(exact, inexact)
+    extreme = st.sampled_from((1 / 1024, 1 / 300, 1 / 30, 30.5, 100.5, 300.0, 1024.0))
+    return st.one_of(exact, inexact, extreme)
 
 
 def weights() -> st.SearchStrategy[float]:
-    """Weights: mostly eighths, some with full significands."""
-    return st.one_of(eighths(), eighths(), full_float32())
+    """Weights: mostly eighths, some with full significands, some of extreme sizes."""
+    return st.one_of(eighths(), eighths(), full_float32(), ends())
 
 
 def datasets(
