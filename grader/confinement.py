@@ -52,11 +52,13 @@ class Confinement(Struct, frozen=True):
 
 
 class Started(Struct, frozen=True):
-    """What it takes to start a worker: the command, its whole environment, its folder."""
+    """What it takes to start a worker: the command, its whole environment, its folder, and who has
+    to own that, if not the one who starts it."""
 
     command: list[str]
     environment: dict[str, str]
     folder: str
+    owner: int | None = None
 
 
 def chosen(asked: str) -> Isolation:
@@ -167,7 +169,7 @@ def confined(arguments: Sequence[str], confinement: Confinement, scratch: str) -
         )
     if not isolated:
         command = [*_python(), "-m", "grader.worker", *arguments, *options]
-        return Started(command, environment, scratch)
+        return Started(command, environment, scratch, uid)
     environment["PYTHONPATH"] = os.pathsep.join([VIEW, *map(str, _further_paths())])
     inner = (
         [sys.executable, "-c", ""]

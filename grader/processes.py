@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from grader import wire
-from grader.confinement import Confinement, confined
+from grader.confinement import Confinement, Started, confined
 from grader.errors import GraderFault
 
 START_TIMEOUT = 300.0  # seconds until a process that hasn't even started counts as broken
@@ -221,7 +221,7 @@ class _Parent:
         self._scratch = tempfile.mkdtemp(prefix="grader-")
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        start = confined(["warm"], confinement, self._scratch)
+        start = _confined("warm", confinement, self._scratch)
         with theirs:
             self.process = subprocess.Popen(
                 start.command,
@@ -317,7 +317,7 @@ class ColdStarter:
     def start(self, output_kept: int) -> Process:
         """A fresh process."""
         scratch = tempfile.mkdtemp(prefix="grader-")
-        start = confined(["cold"], self._confinement, scratch)
+        start = _confined("cold", self._confinement, scratch)
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             start.command,
@@ -349,6 +349,14 @@ class ColdStarter:
 
     def close(self) -> None:
         """Nothing outlives its exercise file."""
+
+
+def _confined(mode: str, confinement: Confinement, scratch: str) -> Started:
+    """What starts a worker, whose scratch folder is its own."""
+    start = confined([mode], confinement, scratch)
+    if start.owner is not None:
+        os.chown(scratch, start.owner, start.owner)
+    return start
 
 
 def _writable(descriptor: int, patience: float) -> bool:

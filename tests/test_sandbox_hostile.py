@@ -5,7 +5,6 @@ What only stronger isolation can hold (files, networks, other users' processes) 
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from grader import processes
 from grader.model import Crashed, Raised, Returned, TimedOut
 from grader.sandbox import Limits, Sandbox
+from tests.reachable import USER, run_python
 from tests.sandboxed import IMPATIENT, LIMITS, ask, eventually, is_running, loaded, look, notebook
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are listed in /proc")
@@ -435,6 +435,7 @@ def test_a_page_holds_none_of_the_parents_descriptors_and_nothing_of_its_environ
 AS_A_USER = """
 import os
 from grader.sandbox import Sandbox
+from tests.reachable import USER, run_python
 from tests.sandboxed import LIMITS, eventually, is_running, loaded, look, notebook
 
 page = notebook(
@@ -455,20 +456,5 @@ print("as uid", os.geteuid())
 
 
 def test_an_ordinary_user_can_grade_and_the_parent_is_out_of_its_childrens_reach():
-    root = Path(processes.__file__).parents[1]
-    user = os.geteuid() or 65534
-
-    def python(code):
-        command = [sys.executable, "-B", "-c", code]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd=root, user=user
-        )
-
-    try:
-        reachable = python("import grader.sandbox").returncode == 0
-    except PermissionError:
-        reachable = False
-    if not reachable:
-        pytest.skip("an ordinary user can't reach this Python here")
-    finished = python(AS_A_USER)
-    assert finished.stdout == f"as uid {user}\n", finished.stderr
+    finished = run_python(AS_A_USER, user=USER, root=Path(processes.__file__).parents[1])
+    assert finished.stdout == f"as uid {os.geteuid() or USER}\n", finished.stderr
