@@ -10,7 +10,7 @@ DEBIAN_PACKAGES := chromium
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test unit test-system corpora soak ten-times lint format lock wheel clean
+.PHONY: help setup demo test unit test-system corpora hostile bench soak ten-times lint format lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
@@ -28,7 +28,9 @@ $(READY): requirements/all.txt pyproject.toml
 	@touch $@
 
 demo: setup ## grade the sample class and show its table
-	$(BIN)/grader grade fixtures/class --out build/demo --workers 2
+	@isolation=$$($(BIN)/python -c 'from grader.confinement import missing_piece as missing; \
+		print("process" if missing() else "auto")'); \
+	$(BIN)/grader grade fixtures/class --out build/demo --workers 2 --isolation $$isolation
 
 test: lint unit ## everything that needs no Debian package: lint, types, rooms, pages, tests
 
@@ -41,6 +43,12 @@ test-system: setup ## the tests that need Debian packages; installs those that a
 
 corpora: setup ## grade every independent answer, right and wrong (half an hour)
 	CORPORA=all CORPORA_WORKERS=2 $(BIN)/python -m pytest tests/test_independent_answers.py
+
+hostile: setup ## every attack, three rounds by one worker and by two (an hour)
+	$(BIN)/python -m tests.hostile
+
+bench: setup ## the speed table, beside nbgrader and a plain pytest process (five minutes)
+	$(BIN)/python -m tests.bench
 
 soak: setup ## right programs against their error bounds, 30,000 draws (a quarter of an hour)
 	$(BIN)/python -m tests.exact.soak

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from grader import catalogue
+from grader.confinement import Confinement, bubblewrap, missing_piece
 from grader.errors import GraderFault
 from grader.grading import versions
 from grader.model import Question
@@ -28,15 +29,18 @@ def findings() -> Iterator[str]:
 
 
 def _isolation() -> Iterator[str]:
-    if sys.platform == "linux":
-        yield "isolation: process (each exercise file runs in a process of its own, with limits)"
+    missing = missing_piece()
+    if missing is None:
+        program = bubblewrap()
+        yield f"isolation: bubblewrap ({program}): students' code sees none of your files"
     else:
-        yield "isolation: process (a plain subprocess, with the limits that this system has)"
-    yield "  advice: nothing keeps students' code from your files yet; grade where there are none"
+        yield f"isolation: process (limits alone), since {missing}"
+        yield "  advice: grade strangers' code where bubblewrap works, or where nothing else is"
+    confinement = Confinement("process" if missing else "bubblewrap")
     source = Source("probe.py", (("def one(features): return features.sum()", 1),), False, {}, {})
     started = time.perf_counter()
     try:
-        with Sandbox() as sandbox:
+        with Sandbox(confinement=confinement) as sandbox:
             ready = time.perf_counter()
             worker = sandbox.load(source)
             worker.ask(Question("one", ([1.0, 2.0],)))
