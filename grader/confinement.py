@@ -240,7 +240,9 @@ def _bwrap(confinement: Confinement, environment: dict[str, str]) -> list[str]:
     options += _view(confinement)
     if "/tmp" not in options:  # noqa: S108  # where nothing that is shown lies below it
         options += ["--symlink", SCRATCH, "/tmp"]  # noqa: S108
-    options += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+    # Of the kernel's settings, those that belong to a namespace are its user's to write.
+    options += ["--proc", "/proc", "--tmpfs", "/proc/sys", "--remount-ro", "/proc/sys"]
+    options += ["--dev", "/dev", "--remount-ro", "/dev"]
     options += ["--perms", "1777", "--size", str(SCRATCH_BYTES), "--tmpfs", SCRATCH]
     return [*options, "--remount-ro", "/", "--chdir", SCRATCH]
 

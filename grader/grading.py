@@ -76,7 +76,7 @@ def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> E
     try:
         ask = _asking(worker.ask, worker.events)
         findings = suite.run(exercise, ask)
-        series = _series(name, ask)
+        series = _series(name, ask, findings)
     finally:
         output = worker.close()
     notes = [*found.notes, *(found.told(event) for event in worker.events), *findings.notes]
@@ -111,12 +111,22 @@ def _asking(
     return asking
 
 
-def _series(name: str, ask: Callable[[Question], Answer]) -> dict[str, object]:
-    """The student's own run that pictures are drawn from, where the exercise has one."""
+def _series(name: str, ask: Callable[[Question], Answer], findings: Findings) -> dict[str, object]:
+    """The student's own run that pictures are drawn from, where the exercise has one.
+
+    A function that hung or ended its process is not asked for it again. There is no picture where
+    the grader itself fails to ask: marks don't rest on it.
+    """
     if not catalogue.has_key(name) or not hasattr(catalogue.key(name), "SERIES"):
         return {}
     function, arguments, part, shape = catalogue.key(name).SERIES
-    rows = judge.rows(ask(Question(function, arguments)), part, shape)
+    outcomes = {check.outcome for check in findings.checks if check.function == function}
+    if outcomes & {"timed_out", "crashed"}:
+        return {}
+    try:
+        rows = judge.rows(ask(Question(function, arguments)), part, shape)
+    except GraderFault:
+        return {}
     return {} if rows is None else {function: rows}
 
 

@@ -35,6 +35,7 @@ LOOTING = """
 _loot = None
 try:
     _loot = attempt()
+    print("loot:", _loot)
 except BaseException as error:
     print("no loot:", repr(error))
 if not _loot:

@@ -14,6 +14,7 @@ import pytest
 from grader import processes
 from grader.model import Crashed, Raised, Returned, TimedOut
 from grader.sandbox import Limits, Sandbox
+from grader.worker import parent as warm_parent
 from tests.reachable import USER, run_python
 from tests.sandboxed import IMPATIENT, LIMITS, ask, eventually, is_running, loaded, look, notebook
 
@@ -318,6 +319,14 @@ def test_folders_of_any_depth_do_not_stay(sandbox):
         assert folder.is_dir()
     assert not folder.exists()
     assert list(folder.parent.iterdir()) == []
+
+
+def test_more_files_than_can_be_removed_in_time_are_given_up(tmp_path):
+    (tmp_path / "folder" / "in it").mkdir(parents=True)
+    (tmp_path / "folder" / "file").touch()
+    assert not warm_parent.empty(tmp_path, patience=-1)
+    assert warm_parent.empty(tmp_path, patience=60)
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- the parent ----------------------------------------------------------------------------------

@@ -115,9 +115,9 @@ def _redirect(target: int, descriptors: tuple[int, ...] = (1, 2)) -> None:
 
 def _flush() -> None:
     """Hand on what the student's code printed, whatever it has made of `sys.stdout`."""
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__):
-        with contextlib.suppress(BaseException):
-            stream.flush()  # type: ignore[union-attr]  # a student may have put anything there
+    for name in ("stdout", "stderr", "__stdout__"):
+        with contextlib.suppress(BaseException):  # anything may be there, or nothing
+            getattr(sys, name).flush()
 
 
 def _read(descriptor: int) -> Any:

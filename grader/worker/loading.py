@@ -25,6 +25,7 @@ from grader.worker.values import cut
 
 MODULE = "submission"
 MAX_UNITS = 2_000  # of a plain script; longer ones have several statements in one
+MAX_LEFT_OUT = 500  # lines of a page that are told; the reply has to fit into a frame
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -36,14 +37,16 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module that is held here, else None."""
-        if fullname not in self.sources:
+        """The spec of a module that is held here, or of a package that such modules lie in."""
+        package = any(name.startswith(f"{fullname}.") for name in self.sources)
+        if fullname not in self.sources and not package:
             return None
-        return importlib.util.spec_from_loader(fullname, self, origin=f"{fullname}.py")
+        origin = f"{fullname}.py"
+        return importlib.util.spec_from_loader(fullname, self, origin=origin, is_package=package)
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the module's text in it."""
-        source = self.sources[module.__name__]
+        source = self.sources.get(module.__name__, "")
         filename = f"{module.__name__}.py"
         remember_lines(filename, source)
         exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
@@ -105,6 +108,7 @@ class Submission:
         text) for each line of it that is no Python and is not run.
         """
         replies: list[Reply] = []
+        told = 0
         filenames = self._filenames(cells)
         self.filenames = set(filenames)
         for number, ((source, first_line), filename) in enumerate(
@@ -115,12 +119,17 @@ class Submission:
                 tree, left_out = parsed(source, filename)
                 self.guarded |= _guarded_names(tree)
                 ast.increment_lineno(tree, lines_before)
+                left_out = left_out[: MAX_LEFT_OUT - told]
+                told += len(left_out)
                 for line, text in left_out:
                     replies.append(("left_out", number, line + lines_before, cut(text, 100)))
                     self.units.append(None)
                 lines_before = 0
                 codes = self._compiled(tree, filename, split)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                if whole := _uncut(cells):
+                    self.units = []
+                    return self.prepare(whole, split=True)
                 replies.append(_syntax_reply(error, number, first_line, lines_before))
                 self.units.append(None)
                 continue
@@ -204,6 +213,19 @@ def _as_one(cells: list[tuple[str, int]]) -> str:
         lines += [""] * (first_line - 1 - len(lines))
         lines += source.split("\n")
     return "\n".join(lines)
+
+
+def _uncut(cells: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """A script as one cell, where it is Python as a whole: a mark of a cell within a text or a
+    function cuts nothing then."""
+    if len(cells) < 2 or len({line for _, line in cells}) < len(cells):
+        return []  # whole already, or a notebook
+    text = _as_one(cells)
+    try:
+        parsed(text, MODULE)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [(text, 1)]
 
 
 def _guarded_names(tree: ast.Module) -> set[str]:

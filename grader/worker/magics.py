@@ -48,4 +48,8 @@ def parsed(source: str, filename: str) -> tuple[ast.Module, list[LeftOut]]:
             timed = _TIMED.match(lines[place])
             left_out.append(LeftOut(place + 1, lines[place].strip()))
             kept = timed["statement"] if timed else "pass"
+            end = place
+            while not timed and lines[end].rstrip().endswith("\\") and end + 1 < len(lines):
+                end += 1  # a shell line goes on below
             lines[place] = f"{(timed or found)['indent']}{kept}"
+            lines[place + 1 : end + 1] = [""] * (end - place)

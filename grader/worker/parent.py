@@ -13,6 +13,7 @@ import signal
 import socket
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE = 0.5  # seconds for a child that is ending by itself
 CLEARING_TIME = 10.0  # seconds to kill what a student's code left behind
+EMPTYING_TIME = 5.0  # seconds to remove what it wrote to a file system that ends with the parent
+DISK_EMPTYING_TIME = 30.0  # the same for a folder on a disk, where it would stay
 
 # What the parent doesn't ignore: what can't be, and what tells that it is itself at fault.
 _NOT_IGNORED = {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT"}
@@ -43,6 +46,7 @@ def serve(control: int, guarded: bool) -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     folder = Path.cwd()
+    patience = EMPTYING_TIME if guarded else DISK_EMPTYING_TIME
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=os.dup(control)) as channel, Path(os.devnull).open("rb") as null:
@@ -52,7 +56,7 @@ def serve(control: int, guarded: bool) -> None:
             message, descriptors, _, _ = socket.recv_fds(channel, 4096, 3)
             if not message:
                 end_all_children()
-                empty(folder)
+                empty(folder, patience)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
                 return
@@ -65,8 +69,10 @@ def serve(control: int, guarded: bool) -> None:
                 _reply(channel, cpu_used(*rest))
             else:
                 ended = end(*rest)
-                empty(folder)
+                emptied = empty(folder, patience)
                 _reply(channel, ended)
+                if not emptied:
+                    return  # and with this process what is left; another one takes its place
 
 
 def _ignored_signals() -> list[int]:
@@ -151,29 +157,56 @@ def end_all_children() -> None:
             os.waitpid(int(pid), 0)
 
 
-def empty(folder: Path) -> None:
-    """Remove all that a student's code has written, whatever it is.
+def empty(folder: Path, patience: float) -> bool:
+    """Remove all that a student's code has written, whatever it is; whether nothing is left.
 
     Folders within a folder are moved up before it is removed: there is no recursion to run out of,
-    and no path too long. What can't be removed is out of the way of the next child.
+    and no path too long. Millions of files are not waited for.
     """
-    with contextlib.suppress(OSError):
-        while entries := list(folder.iterdir()):
-            for entry in entries:
+    deadline = time.monotonic() + patience
+    found = True
+    try:
+        while found:
+            found = False
+            for entry in _entries(folder, deadline):
+                found = True
                 if not _is_own_folder(entry):
-                    entry.unlink()
+                    Path(entry).unlink()
                     continue
-                for inner in list(entry.iterdir()):
+                for inner in _entries(entry, deadline):
                     if _is_own_folder(inner):
-                        inner.rename(folder / secrets.token_hex(16))
+                        Path(inner).rename(folder / secrets.token_hex(16))
                     else:
-                        inner.unlink()
-                entry.rmdir()
-
-
-def _is_own_folder(path: Path) -> bool:
-    """Whether this is a folder, and no link to one; it is opened where a student closed it."""
-    if path.is_symlink() or not path.is_dir():
+                        Path(inner).unlink()
+                Path(entry).rmdir()
+        _unmark(folder)
+    except OSError:
         return False
-    path.chmod(0o700)
+    return True
+
+
+def _unmark(folder: Path) -> None:
+    """Take off the folder itself what only its owner can write there: mode, attributes, times."""
+    if folder.stat().st_uid == os.geteuid():
+        folder.chmod(0o700)
+        os.utime(folder)
+        with contextlib.suppress(OSError):  # not every file system has attributes
+            for name in os.listxattr(folder):
+                os.removexattr(folder, name)
+
+
+def _entries(folder: "Path | os.DirEntry[str]", deadline: float) -> Iterator["os.DirEntry[str]"]:
+    """What is in a folder, one by one: a list of it could be larger than memory."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            yield entry
+
+
+def _is_own_folder(entry: "os.DirEntry[str]") -> bool:
+    """Whether this is a folder, and no link to one; it is opened where a student closed it."""
+    if not entry.is_dir(follow_symlinks=False):
+        return False
+    Path(entry).chmod(0o700)
     return True

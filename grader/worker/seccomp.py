@@ -3,7 +3,8 @@
 The filter is a short program for the kernel's packet-filter machine (`man 2 seccomp`), written here
 by hand so that it needs no library. Calls on the list fail with "operation not permitted". `clone3`
 fails as if the kernel didn't know it, since a filter can't look into its arguments; the C library
-then takes `clone`, which may start threads and nothing else.
+then takes `clone`, which may start threads and nothing else; `prlimit64` may set a process's own
+limits, by the number 0.
 
 Numbers: the kernel's tables `arch/x86/entry/syscalls/syscall_64.tbl` and
 `include/uapi/asm-generic/unistd.h`.
@@ -40,6 +41,13 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "process_madvise": (440, 440),
     "process_mrelease": (448, 448),
     "kcmp": (312, 272),
+    # the share of others: the process that forks has the same user
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
     # other processes by descriptor
     "pidfd_send_signal": (424, 424),
     "pidfd_open": (434, 434),
@@ -108,6 +116,8 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "msgctl": (71, 187),
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
+    # memory that is no process's data, and no file system's
+    "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     # networks; `socketpair` stays, event loops need it
     "socket": (41, 198),
@@ -117,22 +127,38 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "io_uring_register": (427, 427),
 }
 
-# By machine: what the kernel calls it, its column above, its clone and clone3.
-_MACHINES = {"x86_64": (0xC000003E, 0, 56, 435), "aarch64": (0xC00000B7, 1, 220, 435)}
+# By machine: what the kernel calls it, its column above, its clone, clone3 and prlimit64.
+_MACHINES = {
+    "x86_64": (0xC000003E, 0, 56, 435, 302),
+    "aarch64": (0xC00000B7, 1, 220, 435, 261),
+}
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
+_REFUSAL = _step(_RETURN, REFUSE | errno.EPERM)
+
+
+def _only(number: int, test: int, value: int) -> list[bytes]:
+    """Steps that allow a call if its first argument meets a test, and else refuse it."""
+    return [
+        _step(_EQUAL, number, 0, 4),
+        _step(_LOAD, _FIRST_ARGUMENT),
+        _step(test, value, 1, 0),
+        _REFUSAL,
+        _step(_RETURN, ALLOW),
+    ]
+
+
 def program(machine: str) -> bytes | None:
     """The filter for a machine as `os.uname` names it; None where its calls aren't known here."""
     if machine not in _MACHINES:
         return None
-    identity, column, clone, clone3 = _MACHINES[machine]
+    identity, column, clone, clone3, prlimit = _MACHINES[machine]
     numbers = [both[column] for both in _REFUSED.values()]
     refused = sorted(number for number in numbers if number is not None)
-    refuse = _step(_RETURN, REFUSE | errno.EPERM)
     steps = [
         _step(_LOAD, _ARCHITECTURE),
         _step(_EQUAL, identity, 1, 0),
@@ -144,15 +170,10 @@ def program(machine: str) -> bytes | None:
         _step(_RETURN, REFUSE | errno.ENOSYS),
     ]
     for number in refused:
-        steps += [_step(_EQUAL, number, 0, 1), refuse]
-    steps += [
-        _step(_EQUAL, clone, 0, 3),
-        _step(_LOAD, _FIRST_ARGUMENT),
-        _step(_ANY_BIT, CLONE_THREAD, 1, 0),
-        refuse,
-        _step(_RETURN, ALLOW),
-    ]
-    return b"".join(steps)
+        steps += [_step(_EQUAL, number, 0, 1), _REFUSAL]
+    steps += _only(clone, _ANY_BIT, CLONE_THREAD)
+    steps += _only(prlimit, _EQUAL, 0)  # its own limits, never those of the process that forks
+    return b"".join([*steps, _step(_RETURN, ALLOW)])
 
 
 def install() -> None:
