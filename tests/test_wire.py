@@ -2,6 +2,7 @@
 
 import io
 import math
+import random
 import struct
 import tracemalloc
 from fractions import Fraction
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from grader import wire
 from grader.wire import WireArray, WireError, WireOpaque
+from tests import fuzz_wire
 
 tries = settings(deadline=None, derandomize=True, max_examples=150)
 
@@ -370,3 +372,8 @@ def test_a_frame_longer_than_allowed_is_refused_before_it_is_read():
 def test_a_stream_that_ends_inside_a_frame_is_at_its_end():
     with pytest.raises(EOFError):
         wire.read_frame(io.BytesIO(length(3) + b"x").read, 100)
+
+
+def test_forged_frames_are_bounded_values_answers_or_refused():
+    found = fuzz_wire.run(random.Random(1), 2_000)
+    assert set(found) == {"refused by the wire", "out of step", "no answer", "an answer"}
