@@ -322,6 +322,7 @@ def test_other_length_is_refused(student, case):
 @example(weight=1.0, case=([2.0, INF], [4.0, 2.0], [NAN, 3.0]))
 @example(weight=1.0, case=([2.0], [4.0], [3.0]))
 @example(weight=2.0, case=([NAN, 2.0], [2.0, 4.0], [1.0, 5.0]))
+@example(weight=2.0, case=([0.0, 2.0, NAN], [3.0, 5.0, 1.0], [1.0, 1.0, 2.0]))
 def test_gradient_is_exact(student, weight, case):
     """checked_gradient is the gradient at the repaired features"""
     expect(student.checked_gradient(weight, *case), checked_gradient(weight, *case))

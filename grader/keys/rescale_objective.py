@@ -137,6 +137,9 @@ def adam_steps(shares: Sequence[float | None]) -> st.SearchStrategy[Step]:
 @example(scale=1.0, weight=0.0, data=([2.0], [3.0]))
 @example(scale=0.5, weight=2.0, data=([1.0, -1.0], [2.0, -2.0]))
 @example(scale=0.5, weight=-1.0, data=([0.0], [3.0]))
+@example(scale=2.0, weight=2.0, data=([0.0, 2.0], [3.0, 5.0]))
+@example(scale=1024.0, weight=0.0, data=([2.0, 2.0, 0.0], [1.0, 3.0, 1.0]))
+@example(scale=1 / 1024, weight=1024.0, data=([1024.0, -1.0], [-1024.0, 1.0]))
 def test_gradient_is_exact(student, scale, weight, data):
     """scaled_gradient is the slope of the multiplied objective, at any weight, on any data"""
     expect(student.scaled_gradient(scale, weight, *data), scaled_gradient(scale, weight, *data))
@@ -147,6 +150,8 @@ def test_gradient_is_exact(student, scale, weight, data):
 @example(rate=0.5, scale=4.0)
 @example(rate=0.5, scale=0.25)
 @example(rate=0.25, scale=1.0)
+@example(rate=1.0, scale=1024.0)
+@example(rate=1.0, scale=1 / 1024)
 def test_rate_is_exact(student, rate, scale):
     """compensating_rate is the rate that takes the unscaled step, for large and small factors"""
     expect(student.compensating_rate(rate, scale), compensating_rate(rate, scale))
@@ -158,6 +163,9 @@ def test_rate_is_exact(student, rate, scale):
 @example(rate=0.25, scale=2.0, weight=1.0, data=([2.0, -1.0], [1.0, 3.0]))
 @example(rate=0.5, scale=1.0, weight=2.0, data=([1.0, -1.0], [2.0, -2.0]))
 @example(rate=0.25, scale=0.5, weight=-1.0, data=([0.0], [3.0]))
+@example(rate=0.25, scale=2.0, weight=2.0, data=([0.0, 2.0], [3.0, 5.0]))
+@example(rate=1024.0, scale=1024.0, weight=0.0, data=([2.0, 2.0, 0.0], [1.0, 3.0, 1.0]))
+@example(rate=1 / 1024, scale=1 / 1024, weight=1024.0, data=([1024.0, -1.0], [-1024.0, 1.0]))
 def test_update_is_exact(student, rate, scale, weight, data):
     """update is the weight after a plain step at the rate as it is given"""
     due = update(rate, scale, weight, *data)
@@ -182,6 +190,8 @@ def test_step_beyond_the_clip_is_exact(student, step):
 @example(step=(0.5, 0.5, 1.5, 1.0, [1.0], [0.0]))
 @example(step=(2.0, 0.5, 1.5, 1.0, [1.0], [0.0]))
 @example(step=(0.5, 4.0, 1.0, 2.0, [1.0, -1.0], [2.0, -2.0]))
+@example(step=(0.25, 2.0, 100.0, 2.0, [0.0, 2.0], [3.0, 5.0]))
+@example(step=(0.25, 1024.0, 1024.0, 0.125, [1.0, 0.0], [0.0, 2.0]))
 def test_step_within_the_clip_is_exact(student, step):
     """clipped_update, where the gradient is smaller than the clip"""
     expect(student.clipped_update(*step), clipped_update(*step))
@@ -204,6 +214,8 @@ def test_adam_is_exact(student, step):
 @example(step=(0.5, 4.0, -1.0, [1.0, 1.0], [0.0, 0.0], 8.0))
 @example(step=(0.25, 2.0, 1.0, [2.0, -1.0], [1.0, 3.0], 1.0))
 @example(step=(0.5, 0.25, 1.0, [1.0], [0.0], 1.0))
+@example(step=(0.5, 2.0, 2.0, [0.0, 2.0], [3.0, 5.0], 4.0))
+@example(step=(0.5, 1024.0, 1.0, [1.0], [0.0], 1024.0))
 def test_adam_with_large_eps_is_exact(student, step):
     """adam_first_update, with an eps that weighs as much as the gradient does"""
     expect(student.adam_first_update(*step), adam_first_update(*step))
