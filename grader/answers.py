@@ -20,7 +20,7 @@ def answer_from(reply: Any) -> Answer:
         case ("ran",):
             return Returned(None)
         case ("missing", str(why)):
-            return Missing(why)
+            return Missing(_text(why[:MAX_MESSAGE]))
         case ("raised", str(name), list(kinds), str(message), int() | None as line):
             names = tuple(_text(kind) for kind in kinds[:MAX_KINDS] if isinstance(kind, str))
             known_line = line if line is not None and 0 < line < MAX_LINE else None

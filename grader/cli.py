@@ -62,7 +62,9 @@ ExerciseOption = Annotated[
 
 
 def _fail(message: str, status: int) -> NoReturn:
-    typer.echo(f"grader: {message}", err=True)
+    from grader.reports.text import plain
+
+    typer.echo(f"grader: {plain(message)}", err=True)
     raise typer.Exit(status)
 
 
@@ -146,7 +148,8 @@ def grade(
     setup = Setup(names, limits, confined, sole)
     with layouts.class_at(submissions, layout) as found:
         jobs = [batch.outlined(entry, setup) for entry in found.entries]
-        typer.echo(text.found_table(found.layout, names, [(o.student, o.files) for _, o in jobs]))
+        students = [(outline.student, outline.files) for _, outline in jobs]
+        typer.echo(text.found_table(found.layout, names, students, found.left_out))
         with Progress(len(jobs)) as progress:
             reports = batch.grade_class(jobs, setup, files, workers, progress.step)
     results.replace_file(out / "summary.csv", table.summary_csv(reports).encode("utf-8"))

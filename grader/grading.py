@@ -29,7 +29,7 @@ from grader.sandbox import Limits, LoadEvent, Sandbox
 from grader.submissions import Found, Submission
 from grader.suite import Findings, Suite, with_suite
 
-NEXT_STEP = "look at the smallest input above, and work it out by hand"
+NEXT_STEP = "look at the input above, and work it out by hand"
 
 
 def grade(path: str | Path, exercise: str | None = None, isolation: str = "auto") -> Report:
@@ -167,7 +167,7 @@ def named_checks(findings: Findings, name: str) -> list[CheckReport]:
         if entry is not None:
             text = " ".join(entry.explanation.split())
             check = msgspec.structs.replace(check, misconception=entry.name, message=text)
-        elif check.outcome == "failed":
+        elif check.outcome == "failed" and not check.message.startswith("raised "):
             check = msgspec.structs.replace(check, message=f"{check.message}; {NEXT_STEP}")
         checks.append(check)
     return checks

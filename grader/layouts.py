@@ -15,15 +15,14 @@ from msgspec import Struct
 
 from grader.errors import UsageError
 from grader.storage import clean
-from grader.submissions import student_name
+from grader.submissions import HAND_INS, student_name
 
-PAGE_ENDINGS = (".py", ".ipynb", ".zip")
 METADATA = "submission_metadata.yml"
 MAX_CLASS_BYTES = 8 << 30  # of a class that comes as one zip, unpacked
 MAX_CLASS_ENTRIES = 200_000
 
-_CANVAS = re.compile(r"^(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)$")
-_MOODLE = re.compile(r"^(?P<student>.+_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)$")
+_CANVAS = re.compile(r"(?s)(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)\Z")
+_MOODLE = re.compile(r"(?s)(?P<student>.+_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)\Z")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 
 
@@ -35,10 +34,12 @@ class Entry(Struct, frozen=True):
 
 
 class ClassFolder(Struct, frozen=True):
-    """A whole class: the layout it was read as, and its students by name."""
+    """A whole class: the layout it was read as, its students by name, and the names of what lies
+    beside them and is nobody's."""
 
     layout: str
     entries: list[Entry]
+    left_out: list[str] = []
 
 
 @contextlib.contextmanager
@@ -54,7 +55,7 @@ def class_at(path: Path, layout: str = "auto") -> Iterator[ClassFolder]:
     with contextlib.ExitStack() as stack:
         if path.is_dir():
             yield _read(path, layout)
-        elif layout != "plain" and _is_class_zip(path):
+        elif layout != "plain" and path.is_file() and _is_class_zip(path):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             _unpack(path, folder)
             yield _read(_without_wrapping(folder), layout)
@@ -80,12 +81,24 @@ def _read(folder: Path, layout: str) -> ClassFolder:
         raise UsageError(
             f"{clean(str(folder))!r} holds no submission: no folder, .py, .ipynb or .zip"
         )
-    return ClassFolder(layout, [entries[student] for student in sorted(entries)])
+    by_name = [entries[student] for student in sorted(entries)]
+    return ClassFolder(layout, by_name, _left_out(folder, by_name))
+
+
+def _left_out(folder: Path, entries: list[Entry]) -> list[str]:
+    taken = {path for entry in entries for path, _ in entry.roots}
+    beside = {path.parent for path in taken} or {folder}
+    shown = [path for place in sorted(beside) for path in _shown(place)]
+    return [clean(p.name) for p in shown if p not in taken and p.name != METADATA]
 
 
 def _shown(folder: Path) -> list[Path]:
     hidden = ("__MACOSX", "__pycache__")
-    paths = [p for p in folder.iterdir() if not p.name.startswith(".") and p.name not in hidden]
+    try:
+        found = list(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"{clean(str(folder))!r} can't be read: {error.strerror}") from error
+    paths = [p for p in found if not p.name.startswith(".") and p.name not in hidden]
     return sorted(paths, key=lambda path: path.name)
 
 
@@ -93,9 +106,9 @@ def _shown(folder: Path) -> list[Path]:
 
 
 def _plain(folder: Path) -> Iterator[Entry]:
-    """`<student>/...`, `<student>.zip`, `<student>.py`, `<student>.ipynb`."""
+    """`<student>/...`, `<student>.zip`, `<student>.py`, `<student>.ipynb`, or another archive."""
     for path in _shown(folder):
-        if path.is_dir() or path.is_symlink() or path.suffix.lower() in PAGE_ENDINGS:
+        if path.is_dir() or path.is_symlink() or path.name.lower().endswith(HAND_INS):
             yield Entry(student_name(path), ((path, clean(path.name)),))
 
 
@@ -191,7 +204,7 @@ def _is_class_zip(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except Exception:  # of a dozen kinds: the one student's file is read, and says why not
         return False
     parts = {
         name.split("/")[depth] for name in names for depth in (0, 1) if name.count("/") >= depth
@@ -210,7 +223,7 @@ def _unpack(path: Path, folder: Path) -> None:
         try:
             for entry in entries:
                 archive.extract(entry, folder)  # zipfile itself takes "..", drives and roots out
-        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        except Exception as error:  # of a dozen kinds, and all mean the same here
             raise UsageError(f"{clean(path.name)} can't be unpacked: {error}") from error
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import tokenize
+from collections.abc import Sized
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +14,10 @@ from msgspec.structs import replace
 
 _MARKER = re.compile(r"^#\s*%%(.*)$")
 SAVE = "save the file as text in UTF-8"
+MAX_CELLS = 2_000
+# What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
+# read code that no editor shows, or take hours for it.
+_PLAIN = bytes(range(32, 127)).replace(b"\\", b"") + rb" \u0041 +AEE- a.xn--mnchen-3ya"
 LF = b"\n"
 
 
@@ -60,7 +65,9 @@ def decoded(data: bytes) -> str:
             "line 1, byte 1: the file is in UTF-16, which Python does not read; " + SAVE
         )
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        encoding = _encoding(data)
+        if not _extends_ascii(encoding):
+            raise LookupError(f"{encoding} does not extend ASCII")
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         found = f"byte {error.start - data.rfind(LF, 0, error.start)} ({data[error.start]:#04x})"
@@ -73,6 +80,22 @@ def decoded(data: bytes) -> str:
         line, byte = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise Unreadable(f"line {line}, byte {byte}: a null byte; {SAVE}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _encoding(data: bytes) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError as error:
+        if "invalid or missing" in str(error):  # no coding line, and no UTF-8
+            return "utf-8"
+        raise
+
+
+def _extends_ascii(encoding: str) -> bool:
+    try:
+        return _PLAIN.decode(encoding) == _PLAIN.decode("ascii")
+    except UnicodeError:
+        return False
 
 
 def _script(text: str) -> Page:
@@ -93,15 +116,18 @@ def _script(text: str) -> Page:
         marked = marked or number <= text.count("\n") + 1
         lines, first = [], number + 1
     kept = [(source, line) for source, line in cells if source.strip()]
+    _count(kept)
     return Page(tuple(kept), plain=not marked, notebook=False, text="\n".join(texts))
 
 
 def _notebook(data: bytes) -> Page:
     try:
         content = json.loads(data.decode("utf-8-sig"))
-        if "cells" not in content or content.get("nbformat", 4) < 4:
-            content = _converted(content)
-        cells = [(_source(cell), cell.get("cell_type")) for cell in content["cells"]]
+        if "cells" in content:
+            listed = content["cells"]
+        else:  # format 3 and older
+            listed = [cell for sheet in content["worksheets"] for cell in sheet["cells"]]
+        cells = [(_source(cell), cell.get("cell_type")) for cell in listed]
     except UnicodeDecodeError as error:
         line = data[: error.start].count(LF) + 1
         raise Unreadable(f"line {line}: the notebook is not in UTF-8; {SAVE}") from error
@@ -110,26 +136,26 @@ def _notebook(data: bytes) -> Page:
         if b"<<<<<<<" in data or b">>>>>>>" in data:
             text += "; it holds the marks of a merge that was not finished"
         raise Unreadable(f"{text}; open it in Jupyter and save it once more") from error
-    except Exception as error:  # nbformat's own errors are many, and all mean the same here
+    except Exception as error:  # whatever else the JSON holds
         text = "this is no notebook that Jupyter would open; save it once more"
         raise Unreadable(text) from error
+    _count(cells)
     code = [(source if kind == "code" else "", 1) for source, kind in cells]
     texts = [source for source, kind in cells if kind != "code"]
     return Page(tuple(code), plain=False, notebook=True, text="\n".join(texts))
 
 
 def _source(cell: dict[str, Any]) -> str:
-    source = cell.get("source", "")
+    source = cell.get("source", cell.get("input", ""))  # "input": format 3
     text = source if isinstance(source, str) else "".join(source)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    # JSON can hold half of a character, which no file can: spelled out, a literal means the same.
+    whole = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return whole.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _converted(content: dict[str, Any]) -> dict[str, Any]:
-    """A notebook of an older format as one of format 4."""
-    import nbformat  # takes a second to import, and few notebooks are this old
-
-    notebook = nbformat.from_dict(content)  # type: ignore[no-untyped-call]  # half typed
-    return dict(nbformat.convert(notebook, 4))  # type: ignore[no-untyped-call]
+def _count(cells: Sized) -> None:
+    if len(cells) > MAX_CELLS:
+        raise Unreadable(f"it has {len(cells)} cells; more than {MAX_CELLS} are not read")
 
 
 def code_fingerprint(page: Page) -> str:

@@ -6,10 +6,10 @@ Every size is looked at before anything is read. What can't be read is named, wi
 import os
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 
@@ -19,12 +19,14 @@ MAX_RATIO = 200  # of a zip's content to the zip itself
 MAX_NAME = 1_000  # characters of a name with its folders
 MAX_DEPTH = 32  # folders in folders
 MAX_ZIPS_INSIDE = 1  # a zip in a zip is opened, a third one is not
+MAX_NOTES = 50  # of one submission; a folder may hold any number of links
 HEAD = 512  # bytes by which a file's kind is told
 
 IGNORED = {
     *("__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"),
     *("$RECYCLE.BIN", "System Volume Information"),
 }
+PACKAGES = (".whl", ".egg")  # the course's own wheel lies where students work
 PAGE_SUFFIXES = (".py", ".ipynb", ".txt", ".json")
 OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, and what they are
     (0, b"Rar!", "a RAR archive"),
@@ -35,7 +37,12 @@ OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, 
     (257, b"ustar", "a tar archive"),
     (0, b"%PDF", "a PDF"),
     (0, b"\xd0\xcf\x11\xe0", "an office document"),
+    (0, b"{\\rtf", "an RTF document"),
+    (0, b"<!DOCTYPE", "a web page"),
+    (0, b"<!doctype", "a web page"),
+    (0, b"<html", "a web page"),
 )
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 INSTEAD = "hand in a .py, a .ipynb or a zip of them"
 
 
@@ -54,11 +61,13 @@ class Refused(Struct, frozen=True):
 
 
 class Contents(Struct, frozen=True):
-    """What was found in a submission; `notes` name what was left out."""
+    """What was found in a submission; `notes` name what was left out, `others` are the names of
+    files that hold neither a page nor one of the kinds that are refused."""
 
     files: list[StoredFile]
     refused: list[Refused]
     notes: list[str]
+    others: list[str]
 
 
 def clean(name: str) -> str:
@@ -81,7 +90,10 @@ def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:
         else:
             reader.file(path, name)
     files = sorted(reader.files.values(), key=lambda file: file.name)
-    return Contents(files, reader.refused, reader.notes)
+    notes = reader.notes[:MAX_NOTES]
+    if len(reader.notes) > MAX_NOTES:
+        notes.append(f"... and {len(reader.notes) - MAX_NOTES} more notes of this kind")
+    return Contents(files, reader.refused, notes, reader.others)
 
 
 class _Reader:
@@ -91,6 +103,7 @@ class _Reader:
         self.files: dict[str, StoredFile] = {}
         self.refused: list[Refused] = []
         self.notes: list[str] = []
+        self.others: list[str] = []
         self.room = MAX_BYTES
         self.count = 0
 
@@ -111,11 +124,10 @@ class _Reader:
             elif entry.is_dir():
                 if not _ignored(entry.name):
                     self.folder(Path(entry.path), f"{name}/")
-            elif not entry.name.startswith("."):
-                if self.count == MAX_FILES:
-                    self.notes.append(f"more than {MAX_FILES} files; the rest was not read")
+            elif not _is_hidden(entry.name):
                 if self.count >= MAX_FILES:
-                    self.count += 1
+                    note = f"more than {MAX_FILES} files; the rest was not read"
+                    self.notes += [note] if note not in self.notes else []
                     return
                 self.count += 1
                 self.file(Path(entry.path), name)
@@ -129,28 +141,40 @@ class _Reader:
                 return
             with path.open("rb") as stream:
                 head = stream.read(HEAD)
-                if not _may_be_page(name) and not head.startswith(b"PK\x03\x04"):
-                    self._refuse_other_kind(name, head)
+                if not _wanted(name, head):
+                    self._left(name, head)
                 elif status.st_size > self.room:
                     self._too_large(name)
                 else:
-                    self.opened(name, head + stream.read(self.room - len(head) + 1), 0)
+                    self.opened(name, head + self._rest(stream, head), 0)
         except OSError as error:
             self.refused.append(Refused(name, f"{_cut(name)} can't be read: {error.strerror}"))
 
     def opened(self, name: str, data: bytes, depth: int) -> None:
         """A file that was read: kept, or when it is a zip (whatever it is called) unpacked."""
-        if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            if not name.lower().endswith(".zip"):
+        if self._refuse_other_kind(name, data[:HEAD]):
+            return
+        named_zip = name.lower().endswith(".zip")
+        if named_zip or data.startswith(ZIP):
+            if not named_zip:
                 self.notes.append(f"{_cut(name)} is a zip, and was read as one")
             self._zip(name, data, depth)
         elif len(data) > self.room:
             self._too_large(name)
-        elif not self._refuse_other_kind(name, data[:HEAD]):
+        else:
             self.room -= len(data)
             if name in self.files:
                 self.notes.append(f"{_cut(name)} is there twice; the last one counts")
             self.files[name] = StoredFile(name, data)
+
+    def _rest(self, stream: IO[bytes], head: bytes) -> bytes:
+        """What follows `head`, up to the first byte for which there is no room."""
+        return stream.read(max(self.room - len(head) + 1, 0))
+
+    def _left(self, name: str, head: bytes) -> None:
+        """A file that is no page: refused where it is of a known kind, else its name is kept."""
+        if not self._refuse_other_kind(name, head):
+            self.others.append(name)
 
     def _refuse_other_kind(self, name: str, head: bytes) -> bool:
         for place, mark, kind in OTHER_KINDS:
@@ -174,55 +198,82 @@ class _Reader:
             return
         try:
             with zipfile.ZipFile(BytesIO(data)) as archive:
-                reason = _why_not(archive, len(data), self.room)
+                entries = archive.infolist()
+                looked_at = [entry for entry in entries if not _passed_over(entry)]
+                reason = _why_not(entries, looked_at, len(data), self.room)
+                if not reason and self.count + len(looked_at) > MAX_FILES:
+                    reason = f"would make more than {MAX_FILES} files: leave out what is not yours"
                 if reason:
                     self.refused.append(Refused(name, f"{_cut(name)} {reason}"))
                     return
-                self._entries(archive, depth)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
-            reason = f"{_cut(name)} is damaged ({error}): make the zip once more"
-            self.refused.append(Refused(name, reason))
-        except (NotImplementedError, RuntimeError) as error:
-            reason = f"{_cut(name)} is packed in a way that can't be read ({error}): {INSTEAD}"
+                self.count += len(looked_at)
+                self._entries(archive, looked_at, depth)
+        except Exception as error:  # of a dozen kinds, and all mean the same here
+            reason = f"{_cut(name)} is damaged ({_said(error)}): make the zip once more"
             self.refused.append(Refused(name, reason))
 
-    def _entries(self, archive: zipfile.ZipFile, depth: int) -> None:
-        last = {entry.filename: entry for entry in archive.infolist()}
-        if len(last) < len(archive.infolist()):
-            doubled = sorted({e.filename for e in archive.infolist() if last[e.filename] is not e})
-            for name in doubled[:20]:
-                self.notes.append(f"the zip holds {_cut(name)} twice; the last one counts")
+    def _entries(
+        self, archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], depth: int
+    ) -> None:
+        last = {entry.filename: entry for entry in entries}
+        for name in sorted({e.filename for e in entries if last[e.filename] is not e}):
+            self.notes.append(f"the zip holds {_cut(name)} twice; the last one counts")
         for entry in last.values():
-            name = entry.filename.replace("\\", "/")
+            name = _entry_name(entry)
             parts = name.split("/")
-            if entry.is_dir() or any(map(_ignored, parts[:-1])) or parts[-1].startswith("."):
-                continue
             mode = entry.external_attr >> 16
             if name.startswith("/") or ".." in parts or ":" in parts[0] or stat.S_ISLNK(mode):
                 self.notes.append(f"the zip's entry {_cut(name)} leads outside, and was not read")
             elif len(name) > MAX_NAME or len(parts) > MAX_DEPTH:
                 self.notes.append(f"the zip's entry {_cut(name)} has too long a name")
-            elif _may_be_page(name) or name.lower().endswith(".zip"):
-                with archive.open(entry) as stream:
-                    data = stream.read(self.room + 1)
-                self.opened(clean(name), data, depth + 1)
             else:
-                with archive.open(entry) as stream:
-                    head = stream.read(HEAD)
-                self._refuse_other_kind(clean(name), head)
+                self._entry(archive, entry, name, depth)
+
+    def _entry(
+        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, depth: int
+    ) -> None:
+        """One entry; where it can't be read, the others still are."""
+        try:
+            with archive.open(entry) as stream:
+                head = stream.read(HEAD)
+                wanted = _wanted(name, head)
+                data = head + self._rest(stream, head) if wanted else head
+        except Exception as error:  # of a dozen kinds, and all mean the same here
+            found = f"{_cut(name)} can't be unpacked ({_said(error)})"
+            self.refused.append(Refused(name, f"{found}, the zip is damaged: make it once more"))
+            return
+        if wanted:
+            self.opened(name, data, depth + 1)
+        else:
+            self._left(name, head)
 
 
-def _why_not(archive: zipfile.ZipFile, packed: int, room: int) -> str | None:
+def _entry_name(entry: zipfile.ZipInfo) -> str:
+    return entry.filename.replace("\\", "/")
+
+
+def _passed_over(entry: zipfile.ZipInfo) -> bool:
+    """Whether an entry is a folder, or lies in one that is not searched, or is hidden."""
+    *folders, base = _entry_name(entry).split("/")
+    return not base or _is_hidden(base) or any(map(_ignored, folders))
+
+
+def _said(error: Exception) -> str:
+    return _cut(str(error) or type(error).__name__)
+
+
+def _why_not(
+    entries: list[zipfile.ZipInfo], looked_at: list[zipfile.ZipInfo], packed: int, room: int
+) -> str | None:
     """Why a zip is not unpacked at all, or None."""
-    entries = archive.infolist()
     names = {entry.filename for entry in entries}
     if "[Content_Types].xml" in names or "mimetype" in names or "META-INF/MANIFEST.MF" in names:
         return f"is an office document or a program: {INSTEAD}"
     if any(entry.flag_bits & 1 for entry in entries):
         return "is encrypted: hand it in without a password"
-    if len(entries) > MAX_FILES:
+    if len(looked_at) > MAX_FILES:
         return f"has more than {MAX_FILES} entries: leave out what is not yours"
-    size = sum(entry.file_size for entry in entries)
+    size = sum(entry.file_size for entry in looked_at)
     if size > MAX_RATIO * max(packed, 1):
         return f"unpacks to more than {MAX_RATIO} times its size: {INSTEAD}"
     if size > room:
@@ -230,9 +281,15 @@ def _why_not(archive: zipfile.ZipFile, packed: int, room: int) -> str | None:
     return None
 
 
-def _may_be_page(name: str) -> bool:
+def _wanted(name: str, head: bytes) -> bool:
+    """Whether a file may be a page or a zip, by its name or how it begins."""
     base = name.rsplit("/", 1)[-1].lower()
-    return base.endswith(PAGE_SUFFIXES) or "." not in base
+    return base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base or head.startswith(ZIP)
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a file is nothing that a student wrote: hidden, or a package to install."""
+    return (name.startswith(".") and name != "..") or name.lower().endswith(PACKAGES)
 
 
 def _ignored(name: str) -> bool:

@@ -8,22 +8,29 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from grader import catalogue
 from grader.errors import UsageError
 from grader.model import Status
 from grader.pages import Page, Unreadable, code_fingerprint, decoded, read_page
 from grader.sandbox import LoadEvent, Source
-from grader.storage import Contents, Refused, StoredFile, clean, contents
+from grader.storage import INSTEAD, Contents, StoredFile, clean, contents
 
 NOT_HELPERS = sys.stdlib_module_names | {
     *("lesson", "grader", "submission", "jax", "jaxlib", "numpy", "scipy", "pytest", "hypothesis"),
     *("matplotlib", "IPython", "msgspec", "typer", "rich"),
 }
+HAND_INS = (  # endings of what a student hands in, those first that hold others
+    *(".py.txt", ".ipynb.txt", ".ipynb.json", ".tar.gz", ".tar.bz2", ".tar.xz"),
+    *(".py", ".ipynb", ".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"),
+)
 _ENDINGS = (".txt", ".json", ".py", ".ipynb")
+_NO_CODE = code_fingerprint(Page((), plain=True, notebook=False))
 _COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
@@ -99,13 +106,15 @@ def read(
         if not place.exists() and not place.is_symlink():
             raise UsageError(f"there is no file or folder {clean(str(place))!r}")
     found = contents(roots)
-    files = found.files
-    if sole is not None and len(files) == 1 and files[0].name == roots[0][1]:
-        files = [StoredFile(f"{sole}{PurePosixPath(files[0].name).suffix}", files[0].data)]
+    stored = found.files
+    if sole is not None and len(stored) == 1 and stored[0].name == roots[0][1]:
+        stored = [StoredFile(f"{sole}{PurePosixPath(stored[0].name).suffix}", stored[0].data)]
+    files = [_looked_at(file) for file in stored]
+    unread = _unread(files, found)
     return Submission(
         student=student_name(roots[0][0].resolve()) if student is None else student,
-        found={name: _find(name, files, found.refused) for name in names},
-        notes=tuple(found.notes),
+        found={name: _find(name, files, unread) for name in names},
+        notes=(*found.notes, *_nothing_but(found)),
         fingerprint=_fingerprint(found),
     )
 
@@ -113,15 +122,15 @@ def read(
 def student_name(path: Path) -> str:
     """The student that a class folder's entry stands for: its name without its ending."""
     name = clean(path.name)
-    ending = PurePosixPath(name).suffix
-    return name.removesuffix(ending) if ending in (".py", ".ipynb", ".zip") else name
+    ending = next((ending for ending in HAND_INS if name.lower().endswith(ending)), "")
+    return name[: -len(ending)] if len(ending) < len(name) and ending else name
 
 
 def _fingerprint(found: Contents) -> str:
     digest = hashlib.sha256()
     parts = [(file.name, file.data) for file in found.files]
     parts += [(refused.name, refused.reason.encode()) for refused in found.refused]
-    parts += [(note, b"") for note in found.notes]
+    parts += [(note, b"") for note in (*found.notes, *found.others)]
     for name, data in parts:
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()
@@ -130,46 +139,111 @@ def _fingerprint(found: Contents) -> str:
 # --- which file is meant --------------------------------------------------------------------------
 
 
-def _find(name: str, files: Sequence[StoredFile], refused: Sequence[Refused]) -> Found:
+class _File(Struct, frozen=True):
+    """A file that was looked at: its page, or (without one) the reason why it can't be read.
+
+    `spells` is what its name spells; where that says nothing, `defines` are the exercises of which
+    it defines more than half of the due names. `code` is the fingerprint of its code.
+    """
+
+    name: str
+    data: bytes
+    spells: str | None
+    page: Page | None = None
+    reason: str = ""
+    code: str = ""
+    defines: tuple[str, ...] = ()
+
+
+def _looked_at(file: StoredFile) -> _File:
+    spells = spelled(file.name)
+    try:
+        page = read_page(file.data, file.name)
+    except Unreadable as error:
+        return _File(file.name, file.data, spells, reason=str(error))
+    defined = _defined(_code(page)) if spells == "" else set()
+    defines = tuple(name for name in catalogue.names() if _defines(defined, name))
+    return _File(file.name, file.data, spells, page, "", code_fingerprint(page), defines)
+
+
+def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
+    """What may hold an answer and can't be read, to be named where nothing else is found."""
+    unread = [_File(r.name, b"", spelled(r.name), reason=r.reason) for r in found.refused]
+    for file in files:
+        if file.page is None and file.name.lower().endswith((".py", ".ipynb")):
+            unread.append(replace(file, reason=f"{file.name}: {file.reason}"))
+    for other in found.others:
+        spells = spelled(str(PurePosixPath(other).with_suffix("")))
+        if spells:
+            reason = f"{other} is neither a script nor a notebook: {INSTEAD}"
+            unread.append(_File(other, b"", spells, reason=reason))
+    return unread
+
+
+def _nothing_but(found: Contents) -> list[str]:
+    """A note where something was handed in, and nothing of it may be a page."""
+    if found.files or found.refused or not found.others:
+        return []
+    listed = ", ".join(found.others[:5]) + (", ..." if len(found.others) > 5 else "")
+    return [f"there is no script and no notebook, but {listed}: {INSTEAD}"]
+
+
+def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     """The file that is meant for the exercise `name`, read; or why there is none."""
-    named = [file for file in files if spelled(file.name) == name]
-    spellings = (f"{name}.py", f"{name}.ipynb")
-    exact = {file.name for file in named if PurePosixPath(file.name).name in spellings}
-    candidates = named or _by_content(name, files)
-    worked = _worked_on(candidates, name)
-    chosen = [file for file in worked if file.name in exact] or worked
+    named = _exact_first([file for file in files if file.spells == name], name)
+    unnamed = [file for file in files if file.defines == (name,)]
+    worked_on = [_worked_on(candidates, name) for candidates in (named, unnamed)]
+    worked = worked_on[0] or worked_on[1]
+    chosen = [file for file in worked if _exact(file.name, name)] or worked
     if len(chosen) > 1:
         listed = ", ".join(file.name for file in chosen)
         reason = f"several files could be meant ({listed}): hand in the one that counts"
         return Found("ambiguous", reason=reason)
+    lost = [file for file in unread if file.spells in (name, "", None)]
     if chosen:
-        notes = () if chosen[0].name in exact else (_taken(chosen[0].name, name, bool(named)),)
-        return _read(name, chosen[0], files, notes)
-    unread = [item for item in refused if spelled(item.name) in (name, "", None)]
-    if unread:
-        return Found("unreadable", file=unread[0].name, reason=unread[0].reason)
+        file = chosen[0]
+        aside = [other for other in chain(*worked_on) if other.code != file.code]
+        notes = [f"{other.name} was left aside; {file.name} was taken" for other in aside]
+        return _read(name, file, files, [*_about_name(file, name), *notes])
+    if named or unnamed:  # untouched: what else was handed in may hold the answers
+        file = (named or unnamed)[0]
+        notes = [other.reason for other in lost]
+        return _read(name, file, files, [*_about_name(file, name), *notes])
+    if lost:
+        return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
+    for file in files:
+        if name in file.defines:
+            listed = ", ".join(file.defines)
+            reason = f"{file.name} defines the names of {listed}: hand in one file for each"
+            return Found("ambiguous", reason=reason)
     return Found("missing", reason="nothing was handed in for this exercise")
 
 
-def _taken(file: str, name: str, by_name: bool) -> str:
-    why = "" if by_name else ", whose names it defines"
-    ending = ".ipynb" if file.lower().endswith(".ipynb") else ".py"
-    return f"{file} was taken for {name}{why}; the expected name is {name}{ending}"
+def _exact(file: str, name: str) -> bool:
+    return PurePosixPath(file).name in (f"{name}.py", f"{name}.ipynb")
 
 
-def _worked_on(candidates: Sequence[StoredFile], name: str) -> list[StoredFile]:
-    """The candidates without copies and, if anything else is left, without untouched scaffolds."""
-    once = list({file.data: file for file in reversed(candidates)}.values())[::-1]
-    untouched = catalogue.exercise(name).untouched
-    worked = [file for file in once if _code_fingerprint(file) not in untouched]
-    return worked or once[:1]
+def _exact_first(files: Iterable[_File], name: str) -> list[_File]:
+    return sorted(files, key=lambda file: not _exact(file.name, name))
 
 
-def _code_fingerprint(file: StoredFile) -> str:
-    try:
-        return code_fingerprint(read_page(file.data, file.name))
-    except Unreadable:
-        return ""
+def _about_name(file: _File, name: str) -> list[str]:
+    """A note on a file whose name is not the expected one."""
+    if _exact(file.name, name):
+        return []
+    why = "" if file.spells == name else ", whose names it defines"
+    ending = ".ipynb" if file.name.lower().endswith(".ipynb") else ".py"
+    return [f"{file.name} was taken for {name}{why}; the expected name is {name}{ending}"]
+
+
+def _worked_on(candidates: Sequence[_File], name: str) -> list[_File]:
+    """The candidates without copies, without untouched scaffolds, and without those of no code."""
+    untouched = {*catalogue.exercise(name).untouched, _NO_CODE}
+    once: dict[object, _File] = {}
+    for file in candidates:
+        if file.code not in untouched:
+            once.setdefault((file.page.notebook, file.code) if file.page else file.data, file)
+    return list(once.values())
 
 
 def spelled(name: str) -> str | None:
@@ -189,21 +263,8 @@ def spelled(name: str) -> str | None:
     return base if base in catalogue.names() else ""
 
 
-def _by_content(name: str, files: Sequence[StoredFile]) -> list[StoredFile]:
-    """Files whose names say nothing, and that define the names of this exercise alone."""
-    return [
-        file for file in files if spelled(file.name) == "" and _defined_exercises(file) == [name]
-    ]
-
-
-def _defined_exercises(file: StoredFile) -> list[str]:
-    """The exercises of which a file defines more than half of the due names."""
-    try:
-        page = read_page(file.data, file.name)
-    except Unreadable:
-        return []
-    defined = _defined("\n".join(source for source, _ in page.cells))
-    return [name for name in catalogue.names() if _defines(defined, name)]
+def _code(page: Page) -> str:
+    return "\n".join(source for source, _ in page.cells)
 
 
 def _defined(code: str) -> set[str]:
@@ -219,11 +280,10 @@ def _defines(defined: set[str], name: str) -> bool:
 # --- reading it -----------------------------------------------------------------------------------
 
 
-def _read(name: str, file: StoredFile, files: Sequence[StoredFile], notes: Iterable[str]) -> Found:
-    try:
-        page = read_page(file.data, file.name)
-    except Unreadable as error:
-        return Found("unreadable", file=file.name, reason=str(error), notes=tuple(notes))
+def _read(name: str, file: _File, files: Sequence[_File], notes: Sequence[str]) -> Found:
+    page = file.page
+    if page is None:
+        return Found("unreadable", file=file.name, reason=file.reason, notes=tuple(notes))
     helpers, about_helpers = _helpers(file, files)
     source = Source(
         filename=PurePosixPath(file.name).name,
@@ -240,7 +300,7 @@ def _read(name: str, file: StoredFile, files: Sequence[StoredFile], notes: Itera
 
 def _only_in_text(name: str, page: Page) -> list[str]:
     """A note for each due function that stands in a markdown cell and in no cell of code."""
-    code = _defined("\n".join(source for source, _ in page.cells))
+    code = _defined(_code(page))
     text = _defined(page.text)
     return [
         f"{due} stands in a text cell only; cells of text are not run: make it a code cell"
@@ -249,11 +309,12 @@ def _only_in_text(name: str, page: Page) -> list[str]:
     ]
 
 
-def _helpers(file: StoredFile, files: Sequence[StoredFile]) -> tuple[dict[str, str], list[str]]:
+def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[str]]:
     """The modules beside a page, by the name they are imported by, and notes on those not used."""
     folder = PurePosixPath(file.name).parent
     sources: dict[str, str] = {}
     notes: list[str] = []
+    shadowing: dict[str, str] = {}
     for other in files:
         path = PurePosixPath(other.name)
         if other is file or path.suffix != ".py" or folder not in path.parents:
@@ -265,13 +326,14 @@ def _helpers(file: StoredFile, files: Sequence[StoredFile]) -> tuple[dict[str, s
             if not _same_text(other.data, lesson()):
                 notes.append("lesson.py was changed; the course's own was used")
         elif parts[0] in NOT_HELPERS:
-            notes.append(f"{other.name} is not used: a module {parts[0]} is there already")
+            shadowing.setdefault(parts[0], other.name)
         else:
             module = parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
             try:
                 sources[".".join(module)] = decoded(other.data)
             except Unreadable as error:
                 notes.append(f"{other.name} is not used: {error}")
+    notes += [f"{n} is not used: a module {m} is there already" for m, n in shadowing.items()]
     return sources, notes
 
 

@@ -155,6 +155,41 @@ def test_two_that_are_left_are_ambiguous(found):
     assert result.source is None
 
 
+def test_a_file_of_another_name_counts_where_the_expected_one_is_untouched(found):
+    result = found({"ones_bound.py": SCAFFOLD, "Copy of ones_bound.py": ALL_NAMES})
+    assert (result.status, result.file) == ("graded", "Copy of ones_bound.py")
+
+
+@pytest.mark.parametrize("other", ["Ones Bound (2).py", "ones_bound_final.py"])
+def test_what_was_left_aside_for_the_exact_name_is_named(found, other):
+    result = found({"ones_bound.py": WORKED, other: ALL_NAMES})
+    assert result.notes == (f"{other} was left aside; ones_bound.py was taken",)
+
+
+def test_copies_with_other_line_ends_and_comments_count_once(found):
+    crlf = "# mine\r\n" + WORKED.replace("\n", "\r\n")
+    result = found({"a/ones_bound.py": WORKED, "b/ones_bound.py": crlf})
+    assert (result.status, result.file) == ("graded", "a/ones_bound.py")
+
+
+def test_of_copies_the_one_of_the_exact_name_counts(found):
+    result = found({"Ones Bound.py": WORKED, "ones_bound.py": WORKED})
+    assert (result.file, result.notes) == ("ones_bound.py", ())
+
+
+@pytest.mark.parametrize("content", ["", "# nothing yet\n", "\n\n"])
+def test_a_file_without_code_drops_out(found, content):
+    result = found({"ones_bound.py": content, "ones_bound.ipynb": notebook(WORKED)})
+    assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
+
+
+def test_one_file_for_several_exercises_is_ambiguous_and_says_so(found):
+    nan_input = (ROOT / "exercises" / "nan_input.py").read_text()
+    result = found({"all.py": ALL_NAMES + nan_input})
+    assert result.status == "ambiguous"
+    assert "all.py defines the names of nan_input, ones_bound: hand in one file" in result.reason
+
+
 # --- what a file really is ------------------------------------------------------------------------
 
 
@@ -190,6 +225,9 @@ def test_a_zip_named_otherwise_is_opened_with_a_note(hand_in):
         (b"\0" * 257 + b"ustar", "a tar archive"),
         (b"%PDF-1.7", "a PDF"),
         (b"\xd0\xcf\x11\xe0", "an office document"),
+        (b"{\\rtf1\\ansi", "an RTF document"),
+        (b"<!DOCTYPE html><html>", "a web page"),
+        (b"<html>", "a web page"),
     ],
 )
 @pytest.mark.parametrize("name", ["homework.xyz", "ones_bound.py", "ones_bound.tar.gz"])
@@ -207,6 +245,36 @@ def test_a_word_document_is_unreadable(found):
 
 def test_an_unreadable_file_beside_the_right_one_does_not_matter(found):
     assert found({"ones_bound.py": WORKED, "handout.pdf": b"%PDF-1.7"}).status == "graded"
+
+
+def test_a_file_that_cannot_be_read_and_has_another_name_is_named(found):
+    result = found({"homework.py": "# Rückgabe\n".encode("latin-1")})
+    assert (result.status, result.file) == ("unreadable", "homework.py")
+    assert "homework.py: line 1, byte 4" in result.reason
+
+
+def test_what_cannot_be_read_is_named_beside_an_untouched_page(found):
+    result = found({"ones_bound.py": SCAFFOLD, "answers.pdf": b"%PDF-1.7"})
+    assert result.status == "graded"
+    assert "answers.pdf is a PDF" in result.notes[0]
+
+
+@pytest.mark.parametrize("name", ["ones_bound.html", "Ones Bound (1).R", "ones_bound.ipynb.part"])
+def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
+    (tmp_path / "someone").mkdir()
+    (tmp_path / "someone" / name).write_text("x")
+    submission = submissions.read(tmp_path / "someone", ["ones_bound", "nan_input"])
+    result = submission.found["ones_bound"]
+    assert (result.status, result.file) == ("unreadable", name)
+    assert f"{name} is neither a script nor a notebook" in result.reason
+    assert submission.found["nan_input"].status == "missing"
+
+
+def test_files_that_hold_no_page_are_named_where_nothing_else_is(hand_in):
+    submission = hand_in({"holiday.png": b"\x89PNG"})
+    assert submission.found["ones_bound"].status == "missing"
+    assert "no script and no notebook, but holiday.png" in submission.notes[0]
+    assert hand_in({"ones_bound.py": WORKED}).notes == ()
 
 
 # --- folders, links, odd names --------------------------------------------------------------------
@@ -351,6 +419,60 @@ def test_a_damaged_zip_is_unreadable(tmp_path, cut):
     assert "damaged" in result.reason
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_entry_that_is_damaged_costs_no_other(tmp_path, method):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("data.txt", os.urandom(2_000))
+        archive.writestr("ones_bound.py", WORKED)
+    data = bytearray(out.getvalue())
+    data[60:1_000] = bytes(940)
+    assert read_zip(tmp_path, bytes(data)).found["ones_bound"].status == "graded"
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_entry_is_named(tmp_path, method):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("ones_bound.py", WORKED * 9)
+    data = bytearray(out.getvalue())
+    data[53:80] = b"\xff" * 27
+    result = read_zip(tmp_path, bytes(data)).found["ones_bound"]
+    assert result.status == "unreadable"
+    assert "ones_bound.py can't be unpacked" in result.reason
+
+
+def test_an_entry_without_a_name_is_passed_over(tmp_path):
+    data = bytearray(zipped({"x": "", "ones_bound.py": WORKED}))
+    data[data.index(b"PK\1\2") + 46] = 0
+    assert read_zip(tmp_path, bytes(data)).found["ones_bound"].status == "graded"
+
+
+def test_what_is_named_a_zip_and_is_none_is_unreadable(found):
+    result = found({"homework.zip": b"<p>please log in"})
+    assert (result.status, result.file) == ("unreadable", "homework.zip")
+
+
+def test_a_document_in_a_zip_is_unreadable(tmp_path):
+    document = zipped({"[Content_Types].xml": "<x/>"})
+    result = read_zip(tmp_path, zipped({"ones_bound.docx": document})).found["ones_bound"]
+    assert "an office document" in result.reason
+
+
+def test_entries_that_are_not_searched_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_FILES", 5)
+    data = zipped({"ones_bound.py": WORKED} | {f".venv/{k}.py": "" for k in range(10)})
+    assert read_zip(tmp_path, data).found["ones_bound"].status == "graded"
+
+
+def test_the_entries_of_all_zips_are_bounded_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_FILES", 20)
+    inner = {f"{k}.zip": zipped({f"{k}-{j}.py": "" for j in range(9)}) for k in range(9)}
+    result = read_zip(tmp_path, zipped(inner)).found["ones_bound"]
+    assert result.status == "unreadable"
+    assert "would make more than 20 files" in result.reason
+
+
 # --- bounds on folders ----------------------------------------------------------------------------
 
 
@@ -409,3 +531,31 @@ def test_everything_that_is_read_is_in_the_fingerprint(hand_in):
 def test_names_bound_in_other_ways_than_def_count_as_defined(found):
     text = "from functools import partial\ncurvature = partial(max)\nrate_ceiling: object = min\n"
     assert found({"odd.py": text + "growth_factor = lambda rate, features: 1\n"}).file == "odd.py"
+
+
+def test_the_number_of_notes_is_bounded(hand_in, tmp_path):
+    (tmp_path / "someone").mkdir()
+    for number in range(storage.MAX_NOTES + 7):
+        (tmp_path / "someone" / f"{number}.py").symlink_to(tmp_path)
+    notes = hand_in({}).notes
+    assert len(notes) == storage.MAX_NOTES + 1
+    assert notes[-1] == "... and 7 more notes of this kind"
+
+
+def test_a_module_that_is_there_already_is_noted_once(found):
+    many = {f"numpy/{name}.py": "" for name in ("__init__", "core", "lib")}
+    assert len(found({"ones_bound.py": WORKED, **many}).notes) == 1
+
+
+def test_the_courses_wheel_beside_a_students_work_is_none_of_it(tmp_path):
+    content = (ROOT / "fixtures" / "hostile" / "honest.py").read_text()
+    (tmp_path / "ones_bound.py").write_text(content)
+    with zipfile.ZipFile(tmp_path / "unstable_learning-0.1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("grader/public/ones_bound.py", content + "\n# another\n")
+        wheel.writestr("grader/public/nan_input.py", "def corrupt(f, i): ...\n")
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(tmp_path / "unstable_learning-0.1.0-py3-none-any.whl", "course.whl")
+    found = submissions.read(tmp_path, ["nan_input", "ones_bound"]).found
+    assert found["ones_bound"].file == "ones_bound.py"
+    assert found["ones_bound"].notes == ()
+    assert found["nan_input"].status == "missing"

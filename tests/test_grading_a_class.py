@@ -14,7 +14,7 @@ import pytest
 
 from grader import batch, catalogue, layouts, results
 from grader.confinement import Confinement
-from grader.model import Report
+from grader.model import ExerciseReport, Report
 from grader.sandbox import Limits
 from grader.service import Job, Setup
 from tests.installed import install_wheel
@@ -247,6 +247,24 @@ def test_students_with_odd_names_are_graded_and_written_safely(tmp_path):
     students = {row["student"] for row in rows}
     assert students == {"'=1+1", "line\\nfeed", "\\u202egnp.exe", "spaced name", "naïve-姓"}
     assert set(raw_reports(tmp_path / "out")) == set(names)
+
+
+def test_names_are_escaped_in_messages_too(tmp_path):
+    for name in ("\x1b[2Jone", "\x1b[2Jone.py"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+    finished = run_grader("grade", tmp_path / "class", "--out", tmp_path / "out")
+    assert finished.returncode == 2
+    assert "\x1b" not in finished.stderr
+    assert "\\x1b[2Jone.py" in finished.stderr
+
+
+def test_a_note_is_one_line_whatever_it_names():
+    from grader.reports import text
+
+    note = "a\n  ok  3/3  b\u2028c\x85d.py was taken"
+    report = ExerciseReport("ones_bound", "x", 0.0, 10.0, "graded", [note], "", [])
+    lines = text.exercise_text(report, for_student=True).splitlines()
+    assert lines[1:] == ["  note: a\\n  ok  3/3  b\\u2028c\\x85d.py was taken"]
 
 
 def test_a_students_text_hides_what_hidden_checks_expect(graded):

@@ -880,6 +880,12 @@ def test_a_forged_exception_is_bounded_and_writable():
     answer.message.encode("utf-8")
 
 
+def test_a_forged_reason_for_a_missing_name_is_bounded_and_writable():
+    answer = answer_from(("missing", "\ud800" + "m" * 60_000))
+    assert isinstance(answer, Missing)
+    assert len(answer.why.encode("utf-8")) < 10_000
+
+
 def test_arrays_are_unpacked_with_their_kind():
     assert returned(jnp.asarray([1, 2])).value == Array("int", (2,), (1, 2))
     assert returned(np.float32(0.5)).value == Array("float32", (), (0.5,))

@@ -9,6 +9,7 @@ import pytest
 from grader import submissions
 from grader.errors import UsageError
 from grader.layouts import class_at
+from grader.reports.text import found_table
 from grader.service import Job
 
 WORKED = "def curvature(features):\n    return 2\n"
@@ -168,3 +169,56 @@ def test_a_job_carries_paths_of_any_bytes(tmp_path):
     job = Job.of(entry)
     assert job.paths() == list(entry.roots)
     "".join(part for root in job.roots for part in root).encode("utf-8")
+
+
+def test_archives_and_doubled_endings_are_students_too_and_what_is_left_is_named(tmp_path):
+    names = ("one.rar", "two.tar.gz", "three.py.txt", "Four.PY", "notes.md", "roster.csv")
+    make(tmp_path, *names, "five/ones_bound.py", ".git/x.py")
+    with class_at(tmp_path) as found:
+        assert [entry.student for entry in found.entries] == ["Four", "five", "one", "three", "two"]
+        assert found.left_out == ["notes.md", "roster.csv"]
+    table = found_table("plain", [], [], found.left_out)
+    assert "taken for no student's: notes.md, roster.csv" in table
+
+
+def test_what_belongs_to_nobody_in_an_export_is_named(tmp_path):
+    make(tmp_path, *(f"student{n}_10{n}_7_ones_bound.py" for n in (1, 2, 3)), "late arrival.py")
+    with class_at(tmp_path) as found:
+        assert (found.layout, found.left_out) == ("canvas", ["late arrival.py"])
+
+
+def test_a_name_with_line_feeds_belongs_to_its_student(tmp_path):
+    make(tmp_path, "one_101_1_ones\nbound.py\n", "two\n_102_2_x.py")
+    make(tmp_path / "moodle", "A\nB_31_assignsubmission_file_/ones_bound.py")
+    assert set(taken(tmp_path, "canvas")[1]) == {"one", "two\n"}
+    assert set(taken(tmp_path / "moodle")[1]) == {"A\nB_31"}
+
+
+@pytest.mark.parametrize("mark", [6, 10])  # version needed, way of packing
+def test_a_zip_that_cannot_be_opened_is_one_students_and_unreadable(tmp_path, mark):
+    with zipfile.ZipFile(tmp_path / "someone.zip", "w") as archive:
+        archive.writestr("ones_bound.py", WORKED)
+    data = bytearray((tmp_path / "someone.zip").read_bytes())
+    data[data.index(b"PK\1\2") + mark] = 255
+    (tmp_path / "someone.zip").write_bytes(data)
+    with class_at(tmp_path / "someone.zip") as found:
+        (entry,) = found.entries
+        result = submissions.read(entry.roots, ["ones_bound"]).found["ones_bound"]
+    assert result.status == "unreadable"
+
+
+def test_a_class_in_a_damaged_zip_is_a_usage_error(tmp_path):
+    path = tmp_path / "submissions.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for number in (1, 2):
+            archive.writestr(f"student{number}_10{number}_7_ones_bound.py", WORKED)
+    data = bytearray(path.read_bytes())
+    data[70:80] = b"\xff" * 10
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match="can't be unpacked"):
+        taken(path)
+
+
+def test_a_pipe_is_no_class(tmp_path):
+    os.mkfifo(tmp_path / "class.zip")
+    assert taken(tmp_path / "class.zip") == ("plain", {"class": None})

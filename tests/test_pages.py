@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.pages import Unreadable, code_fingerprint, decoded, read_page
+from grader.pages import MAX_CELLS, Unreadable, code_fingerprint, decoded, read_page
 
 ROOT = Path(__file__).parents[1]
 
@@ -83,6 +83,28 @@ def test_any_json_is_read_as_a_notebook_or_refused(value):
             read_page(json.dumps(content).encode(), "x.ipynb")
 
 
+@pytest.mark.parametrize(
+    "coding", ["utf-7", "punycode", "idna", "unicode_escape", "raw_unicode_escape", "utf-16", "hz"]
+)
+def test_an_encoding_that_does_not_extend_ascii_is_refused(coding):
+    with pytest.raises(Unreadable, match="line 1: the encoding can't be told"):
+        decoded(f"# coding: {coding}\nx = 1\n".encode())
+
+
+@pytest.mark.parametrize(
+    "coding", ["latin-1", "cp1252", "shift_jis", "gb18030", "koi8-r", "mac-roman"]
+)
+def test_an_encoding_that_extends_ascii_is_read(coding):
+    text = f"# coding: {coding}\nx = 'a~\\\\b'\n"
+    assert decoded(text.encode(coding)) == text
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_bytes_that_are_no_utf8_are_told_by_line_wherever_they_stand(lines):
+    with pytest.raises(Unreadable, match=rf"line {lines + 1}, byte 3 \(0xe9\): not UTF-8"):
+        decoded(b"x = 1\n" * lines + b"# \xe9\n")
+
+
 # --- scripts --------------------------------------------------------------------------------------
 
 
@@ -142,6 +164,27 @@ def test_a_notebook_of_format_3_is_converted():
     old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [sheet]}
     data = json.dumps(old)
     assert ("x = 3", 1) in cells_of(data, "n.ipynb")
+
+
+def test_an_old_notebook_is_read_with_only_what_it_needs():
+    sheets = [{"cells": [{"cell_type": "code", "input": ["x = 3\n", "y"]}]}, {"cells": []}]
+    for about in ({}, {"nbformat": 2}, {"nbformat": 3, "metadata": {"name": ""}}):
+        data = json.dumps(about | {"worksheets": sheets})
+        assert cells_of(data, "n.ipynb") == (("x = 3\ny", 1),)
+
+
+def test_half_of_a_character_in_a_notebook_means_what_it_meant():
+    page = read_page(a_notebook(("code", 'x = "\ud800"'), ("markdown", "\udfff")), "n.ipynb")
+    assert page.cells[0] == (r'x = "\ud800"', 1)
+    page.text.encode("utf-8")
+
+
+def test_the_number_of_cells_is_bounded():
+    with pytest.raises(Unreadable, match="more than 2000 are not read"):
+        read_page(a_notebook(*[("code", "")] * (MAX_CELLS + 1)), "n.ipynb")
+    with pytest.raises(Unreadable, match="more than 2000 are not read"):
+        read_page(b"# %%\nx\n" * (MAX_CELLS + 1), "x.py")
+    assert len(read_page(b"# %%\nx\n" * MAX_CELLS, "x.py").cells) == MAX_CELLS
 
 
 def test_a_truncated_notebook_is_unreadable_with_its_line():

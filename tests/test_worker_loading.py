@@ -3,7 +3,9 @@
 import pytest
 
 from grader.model import Missing, Raised, Returned
+from grader.pages import read_page
 from grader.sandbox import LoadEvent, Sandbox, Source
+from grader.worker.loading import MAX_LEFT_OUT
 from tests.sandboxed import LIMITS, ask, loaded, look, notebook, script
 
 
@@ -254,6 +256,45 @@ def test_helper_modules_come_last_on_the_path(sandbox):
         assert events(worker) == [("raised", 1, 1)]
         assert look(worker, "FOUND") == Returned((2, True, "numpy"))
         assert look(worker, "VALUE") == Returned(1)
+
+
+def test_packages_and_folders_of_modules_can_be_imported(sandbox):
+    page = notebook(
+        "import tools.parts\nfrom tools import whole\nfrom folder.deep.one import ONE",
+        "FOUND = tools.parts.VALUE, whole.VALUE, ONE",
+        helpers={
+            "tools": "from .parts import VALUE",
+            "tools.parts": "VALUE = 1",
+            "tools.whole": "from .parts import VALUE\nfrom . import parts\nVALUE += parts.VALUE",
+            "folder.deep.one": "ONE = 1",
+        },
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert look(worker, "FOUND") == Returned((1, 2, 1))
+
+
+def test_a_mark_of_a_cell_within_a_text_or_a_function_cuts_nothing(sandbox):
+    text = '"""A text\n# %% with a mark\n"""\n# %%\n%magic\ndef f():\n# %%\n    return 1\n1 / 0\n'
+    page = read_page(text.encode(), "page.py")
+    assert len(page.cells) == 4
+    with loaded(sandbox, Source("page.py", page.cells, page.plain, {}, {})) as worker:
+        assert events(worker) == [("left_out", 0, 5), ("raised", 0, 9)]
+        assert ask(worker, "f") == Returned(1)
+
+
+def test_where_a_script_is_no_python_as_a_whole_a_cell_is_lost_alone(sandbox):
+    page = read_page(b"# %%\ndef f(): return 1\n# %%\nx = = 2\n# %%\ny = 2\n", "page.py")
+    with loaded(sandbox, Source("page.py", page.cells, page.plain, {}, {})) as worker:
+        assert events(worker) == [("syntax", 1, 4)]
+        assert look(worker, "y") == Returned(2)
+
+
+def test_a_page_of_magics_is_told_within_a_frame(sandbox):
+    cells = ["%magic\n" * 150] * 40 + ["def f(): return 1"]
+    with loaded(sandbox, notebook(*cells)) as worker:
+        assert len(worker.events) == MAX_LEFT_OUT
+        assert ask(worker, "f") == Returned(1)
 
 
 def test_nothing_of_the_folder_it_runs_in_can_be_imported(sandbox):

@@ -29,6 +29,8 @@ def run(source: str) -> tuple[dict, list[int]]:
         ("%%bash\nrm -rf nothing", {}, [1]),
         ("%%writefile a.py\nx = 1", {}, [1]),
         ("%time x = 1", {"x": 1}, [1]),
+        ("!pip install a \\\n    b \\\n    c\nx = 1", {"x": 1}, [1]),
+        ("if True:\n    !ls \\\n  -l\n    x = 1", {"x": 1}, [2]),
     ],
 )
 def test_magics_shell_lines_and_help_marks_are_left_out(source, defined, lines):

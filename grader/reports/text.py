@@ -8,6 +8,7 @@ from grader.model import CheckReport, ExerciseReport, Report
 
 WIDTH = 88
 SHOWN_STUDENTS = 40
+_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 MARKS = {
     "passed": "ok",
     "failed": "WRONG",
@@ -28,7 +29,7 @@ def plain(text: str) -> str:
     """A stranger's text, safe on a terminal: control and direction characters spelled out."""
     return "".join(
         character
-        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+        if character in "\n\t" or unicodedata.category(character) not in _UNSHOWN
         else character.encode("unicode_escape", "backslashreplace").decode("ascii")
         for character in text
     )
@@ -45,7 +46,9 @@ def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
     lines = [
         f"{report.name}: {score}" + ("" if report.status == "graded" else f" ({report.status})")
     ]
-    lines += [f"  {line}" for note in report.notes for line in _wrapped(f"note: {note}", 2)]
+    lines += [
+        f"  {line}" for note in report.notes for line in _wrapped(f"note: {one_line(note)}", 2)
+    ]
     for check in report.checks:
         worth = "" if not check.points else f"{points(check.score)}/{points(check.points)}"
         lines.append(f"  {MARKS[check.outcome]:<8} {worth:>7}  {check.function}: {check.title}")
@@ -102,15 +105,19 @@ def student_text(report: Report, *, for_student: bool = True) -> str:
     """One submission, for its student (without what hidden checks expect) or its instructor."""
     total = f"{points(report.score)} of {points(report.max_score)} points"
     lines = [f"{one_line(report.student)}: {total}"]
-    lines += [piece for note in report.notes for piece in _wrapped(f"note: {note}", 0)]
+    lines += [piece for note in report.notes for piece in _wrapped(f"note: {one_line(note)}", 0)]
     parts = [exercise_text(exercise, for_student=for_student) for exercise in report.exercises]
     return "\n\n".join(["\n".join(lines), *parts]) + "\n"
 
 
 def found_table(
-    layout: str, exercises: Sequence[str], students: Sequence[tuple[str, Mapping[str, str]]]
+    layout: str,
+    exercises: Sequence[str],
+    students: Sequence[tuple[str, Mapping[str, str]]],
+    left_out: Sequence[str] = (),
 ) -> str:
-    """What was recognised, before anything is graded: the layout, and each student's files."""
+    """What was recognised, before anything is graded: the layout, each student's files, and what
+    is taken for no student's."""
     lines = [f"layout: {layout}; students: {len(students)}"]
     rows = [["student", *exercises]]
     for student, files in students[:SHOWN_STUDENTS]:
@@ -121,6 +128,10 @@ def found_table(
         lines.append("  ".join(cells).rstrip())
     if len(students) > SHOWN_STUDENTS:
         lines.append(f"... and {len(students) - SHOWN_STUDENTS} more")
+    if left_out:
+        more = ", ..." if len(left_out) > SHOWN_STUDENTS else ""
+        listed = ", ".join(_shortened(one_line(name)) for name in left_out[:SHOWN_STUDENTS])
+        lines += _wrapped(f"taken for no student's: {listed}{more}", 0)
     return "\n".join(lines) + "\n"
 
 
