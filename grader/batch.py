@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from grader import catalogue
+from grader.errors import UsageError
 from grader.grading import checks_fingerprint, not_graded
 from grader.layouts import Entry
 from grader.model import Report
@@ -21,8 +22,13 @@ from grader.submissions import Outline, read
 
 def outlined(entry: Entry, setup: Setup) -> tuple[Job, Outline]:
     """The job that an entry of a class makes, and what will be read for it."""
-    submission = read(entry.roots, setup.exercises, setup.sole, entry.student)
-    return Job.of(entry), submission.outline()
+    try:
+        outline = read(entry.roots, setup.exercises, setup.sole, entry.student).outline()
+    except UsageError:
+        raise
+    except Exception:  # the grader's own fault; grading it will say so, and go on with the others
+        outline = Outline(entry.student, "", dict.fromkeys(setup.exercises, "not_graded"))
+    return Job.of(entry), outline
 
 
 def grade_class(

@@ -140,9 +140,9 @@ def grade(
         typer.echo(f"no key is here for {', '.join(without)}: only public checks run", err=True)
     kind = confinement.chosen(isolation)
     if kind == "process":
-        typer.echo(_how_weak(), err=True)
+        typer.echo(f"isolation: process; {confinement.weakness()}", err=True)
     files = results.ResultFiles(out, force)
-    hidden = tuple(str(path.absolute()) for path in (submissions, out) if path.is_dir())
+    hidden = tuple(str(path.absolute()) for path in (submissions, out))
     confined = prepared(kind, hidden, lambda line: typer.echo(line, err=True))
     limits = Limits(call_cpu=call_seconds, load_cpu=load_seconds, file_cpu=file_seconds)
     setup = Setup(names, limits, confined, sole)
@@ -158,17 +158,6 @@ def grade(
     failed = [report.student for report in reports if report.score is None]
     if failed:
         _fail(f"could not grade everything of: {', '.join(map(text.one_line, failed))}", 1)
-
-
-def _how_weak() -> str:
-    """What `--isolation process` does not hold, and what it changed to hold what it can."""
-    from grader import confinement
-
-    if not confinement.gives_up_root("process"):
-        return "isolation: process; students' code can read and change what you can"
-    closed = ", ".join(str(path) for path in confinement.close_answers())
-    done = f"; closed to other users: {closed}" if closed else ""
-    return f"isolation: process, as a user without rights; it can read what every user can{done}"
 
 
 @app.command()

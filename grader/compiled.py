@@ -56,7 +56,7 @@ def _programs(say: Callable[[str], None]) -> str | None:
         for other in base.glob("compiled-*"):
             if time.time() - other.stat().st_mtime > UNUSED_AFTER:
                 shutil.rmtree(other, ignore_errors=True)
-    except OSError as error:
+    except (OSError, GraderFault) as error:
         say(f"compiled programs can't be kept in {base} ({error}); grading is slower without")
         return None
     return str(folder)
@@ -87,8 +87,11 @@ def _make(base: Path, folder: Path) -> None:
             raise GraderFault(f"the reference solutions did not run: {(said or ['?'])[-1]}")
         for path in (made, *made.iterdir()):
             path.chmod(0o755 if path.is_dir() else 0o644)  # for a worker that is another user
-        if not folder.is_dir():  # else someone was quicker
+        try:
             made.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else someone was quicker
+                raise
 
 
 def fill(folder: Path) -> None:

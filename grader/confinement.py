@@ -84,6 +84,16 @@ def chosen(asked: str) -> Isolation:
     )
 
 
+def weakness() -> str:
+    """What `process` does not hold, in words for who chose it."""
+    if gives_up_root("process"):
+        return (
+            "students' code runs as a user without rights, and can read what every user can; the "
+            "folders that hold answers are closed to other users now"
+        )
+    return "students' code can read and change what you can"
+
+
 def _closed_to_others() -> Path | None:
     """A folder on the way to the interpreter or the grader that only its owner may enter."""
     for folder in (*_interpreter(), PACKAGE):

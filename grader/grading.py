@@ -29,6 +29,7 @@ from grader.sandbox import Limits, LoadEvent, Sandbox
 from grader.submissions import Found, Submission
 from grader.suite import Findings, Suite, with_suite
 
+MAX_EVENTS = 50  # of loading, told in an exercise's notes
 NEXT_STEP = "look at the input above, and work it out by hand"
 
 
@@ -79,7 +80,10 @@ def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> E
         series = _series(name, ask, findings)
     finally:
         output = worker.close()
-    notes = [*found.notes, *(found.told(event) for event in worker.events), *findings.notes]
+    events = [found.told(event) for event in worker.events[:MAX_EVENTS]]
+    if len(worker.events) > MAX_EVENTS:
+        events.append(f"... and {len(worker.events) - MAX_EVENTS} more that went wrong in loading")
+    notes = [*found.notes, *events, *findings.notes]
     return _report(exercise, found, findings, notes, output, series)
 
 

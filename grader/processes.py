@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from grader import wire
-from grader.confinement import Confinement, Started, confined
+from grader.confinement import Confinement, Started, close_answers, confined
 from grader.errors import GraderFault
 
 START_TIMEOUT = 300.0  # seconds until a process that hasn't even started counts as broken
@@ -352,9 +352,10 @@ class ColdStarter:
 
 
 def _confined(mode: str, confinement: Confinement, scratch: str) -> Started:
-    """What starts a worker, whose scratch folder is its own."""
+    """What starts a worker, when its scratch folder is its own and the answers are closed to it."""
     start = confined([mode], confinement, scratch)
     if start.owner is not None:
+        close_answers()
         os.chown(scratch, start.owner, start.owner)
     return start
 

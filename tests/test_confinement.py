@@ -186,8 +186,7 @@ def test_an_ordinary_user_can_isolate_students_code(clone):
 
 def test_without_isolation_students_code_of_root_gives_up_root_and_reads_no_keys(clone):
     root, page = clone
-    close = "from grader.confinement import close_answers\nclose_answers()\n"
-    code = close + GRADE.format(page=str(page), isolation="process")
+    code = GRADE.format(page=str(page), isolation="process")
     finished = run_python(code, root=root)
     score, user, keys = finished.stdout.split()
     assert score == "10.0", finished.stderr

@@ -189,6 +189,26 @@ def test_a_grading_process_that_dies_costs_no_marks_and_stops_no_one(tmp_path, m
     assert second.score > 0
 
 
+def test_a_submission_that_the_reader_fails_on_stops_no_one(tmp_path, monkeypatch):
+    def failing(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(batch, "read", failing)
+    setup = Setup(["ones_bound"], Limits(), Confinement("own"))
+    job, outline = batch.outlined(layouts.Entry("anna", ((tmp_path, "anna"),)), setup)
+    assert job.student == outline.student == "anna"
+    assert outline.files == {"ones_bound": "not_graded"}
+
+
+def test_a_page_that_fails_on_every_line_is_told_so_in_a_bounded_number_of_notes(tmp_path):
+    (tmp_path / "ones_bound.py").write_text(PROBE + "1 / 0\n" * 300)
+    run_grader("grade", tmp_path / "ones_bound.py", "--out", tmp_path / "out", "--force")
+    (report,) = reports_in(tmp_path / "out").values()
+    notes = report["exercises"][EXERCISES.index("ones_bound")]["notes"]
+    assert len(notes) == 51
+    assert notes[-1] == "... and 250 more that went wrong in loading"
+
+
 def test_a_score_that_is_not_determined_is_blank_in_the_summary_and_a_dash_in_the_table(graded):
     from grader.reports import table, text
 

@@ -1,12 +1,18 @@
 """Loading a page, cell by cell: one mistake costs only what depends on it."""
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from grader.model import Missing, Raised, Returned
 from grader.pages import read_page
+from grader.public import lesson
 from grader.sandbox import LoadEvent, Sandbox, Source
 from grader.worker.loading import MAX_LEFT_OUT
 from tests.sandboxed import LIMITS, ask, loaded, look, notebook, script
+
+LESSON = Path(lesson.__file__).read_text()
 
 
 @pytest.fixture(scope="module")
@@ -368,12 +374,14 @@ def test_a_pages_switches_do_not_make_its_right_answers_wrong_and_double_precisi
         jax.config.update("jax_transfer_guard", "disallow")
         np.seterr(all="raise")
         warnings.simplefilter("error")
+        import lesson
 
         def f(features):
             warnings.warn("a warning")
             return features[0] / 0, np.float64(1) / np.float64(0), float(jnp.asarray(0.1) * 1)
         """
     )
+    page = msgspec.structs.replace(page, modules={"lesson": LESSON})
     with loaded(sandbox, page) as worker:
         assert worker.events == []
         answer = ask(worker, "f", [float("nan"), 1.0])

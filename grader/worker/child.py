@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -159,7 +160,8 @@ def limit_tasks() -> None:
 
     Before Linux 5.14 the limit counts what the user runs elsewhere, too, and is left alone.
     """
-    if tuple(map(int, os.uname().release.split(".")[:2])) >= (5, 14):
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    if version and tuple(map(int, version.groups())) >= (5, 14):
         tasks = 256 + 8 * (os.cpu_count() or 1)
         resource.setrlimit(resource.RLIMIT_NPROC, (tasks, tasks))
 

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from grader.worker.calling import Reply, raised
+from grader.worker.calling import Reply, raised, reset_switches, switches_kept
 from grader.worker.magics import parsed
 from grader.worker.values import cut
 
@@ -45,11 +45,13 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(fullname, self, origin=origin, is_package=package)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Run the module's text in it."""
+        """Run the module's text in it, whatever the page that imports it has switched before."""
         source = self.sources.get(module.__name__, "")
         filename = f"{module.__name__}.py"
         remember_lines(filename, source)
-        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+        with switches_kept():
+            reset_switches()
+            exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
 
 
 def remember_lines(filename: str, source: str) -> None:
