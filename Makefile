@@ -28,7 +28,7 @@ $(READY): requirements/all.txt pyproject.toml
 	@touch $@
 
 demo: setup ## grade the sample class and show its table
-	@isolation=$$($(BIN)/python -c 'from grader.confinement import missing_piece as missing; \
+	@isolation=$$($(BIN)/python -c 'from grader.bubblewrap import missing_piece as missing; \
 		print("process" if missing() else "auto")'); \
 	$(BIN)/grader grade fixtures/class --out build/demo --workers 2 --isolation $$isolation
 

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 
 from grader import catalogue
-from grader.confinement import Confinement, bubblewrap, missing_piece
+from grader.bubblewrap import missing_piece, program
+from grader.confinement import Confinement
 from grader.errors import GraderFault
 from grader.grading import versions
 from grader.model import Question
@@ -31,8 +32,7 @@ def findings() -> Iterator[str]:
 def _isolation() -> Iterator[str]:
     missing = missing_piece()
     if missing is None:
-        program = bubblewrap()
-        yield f"isolation: bubblewrap ({program}): students' code sees none of your files"
+        yield f"isolation: bubblewrap ({program()}): students' code sees none of your files"
     else:
         yield f"isolation: process (limits alone), since {missing}"
         yield "  advice: grade strangers' code where bubblewrap works, or where nothing else is"

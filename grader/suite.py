@@ -48,6 +48,7 @@ T = TypeVar("T")
 
 PACKAGE = Path(__file__).parent
 DRAWS = 40  # inputs a check draws unless its marker says otherwise
+NEXT_STEP = "look at the input above, and work it out by hand"
 QUESTIONS_AFTER_FAILURE = 50  # new questions that shrinking may ask
 
 SETTINGS = hypothesis.settings(
@@ -400,6 +401,9 @@ def _report(
     if wrong is None:
         return CheckReport(**common, score=points, outcome="passed")
     outcome = OUTCOMES.get(type(wrong), "failed")
+    message = wrong.message
+    if outcome == "failed" and not isinstance(wrong, judge.UnexpectedException):
+        message += f"; {NEXT_STEP}"  # an exception tells its line, which is to be looked at first
     counterexample = None
     if outcome not in ("not_attempted", "needs_person") and isinstance(wrong.asked, _Asked):
         counterexample = Counterexample(
@@ -409,7 +413,7 @@ def _report(
         **common,
         score=0.0,
         outcome=outcome,
-        message=wrong.message,
+        message=message,
         counterexample=counterexample,
     )
 

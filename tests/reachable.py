@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from grader import confinement
+from grader import bubblewrap, confinement
 
 USER = 65534
 
@@ -27,13 +27,13 @@ def run_python(code: str, *, user: int | None = None, root: Path) -> subprocess.
 
 
 def _opened() -> list[str]:
-    closed = confinement._closed_to_others() if os.geteuid() == 0 else None
+    closed = confinement.closed_to_others() if os.geteuid() == 0 else None
     if closed is None:
         return []
-    program = confinement.bubblewrap()
+    program = bubblewrap.program()
     assert program is not None
     command = [program, "--dev-bind", "/", "/", "--perms", "0755", "--tmpfs", str(closed)]
-    for folder in sorted(confinement._interpreter()):
+    for folder in sorted(bubblewrap.interpreter()):
         if folder.is_relative_to(closed):
             for parent in reversed(folder.relative_to(closed).parents[:-1]):
                 command += ["--perms", "0755", "--dir", str(closed / parent)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import confinement
+from grader import bubblewrap, confinement
 from grader.confinement import Confinement
 from grader.errors import UsageError
 from grader.model import Returned
@@ -195,24 +195,24 @@ def test_without_isolation_students_code_of_root_gives_up_root_and_reads_no_keys
         assert keys == "[]"
 
 
-def test_answers_are_closed_to_other_users_once(tmp_path, monkeypatch):
+def test_answers_are_closed_to_other_users_and_nothing_else_is(tmp_path, monkeypatch):
     (tmp_path / "grader" / "keys").mkdir(parents=True)
     (tmp_path / "solutions").mkdir(mode=0o755)
     monkeypatch.setattr(confinement, "PACKAGE", tmp_path / "grader")
-    closed = confinement.close_answers()
-    assert closed == [tmp_path / "solutions", tmp_path / "grader" / "keys"]
-    assert [folder.stat().st_mode & 0o7 for folder in closed] == [0, 0]
-    assert confinement.close_answers() == []
+    confinement.close_answers()
+    closed = (tmp_path / "solutions", tmp_path / "grader" / "keys")
+    assert [folder.stat().st_mode & 0o777 for folder in closed] == [0o750, 0o750]
+    assert (tmp_path / "grader").stat().st_mode & 0o777 == 0o755
 
 
 def test_auto_without_bubblewrap_stops_and_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(confinement, "bubblewrap", lambda: None)
-    confinement.missing_piece.cache_clear()
+    monkeypatch.setattr(bubblewrap, "program", lambda: None)
+    bubblewrap.missing_piece.cache_clear()
     try:
         with pytest.raises(UsageError, match=r"apt-get install bubblewrap.*--isolation process"):
             confinement.chosen("auto")
     finally:
-        confinement.missing_piece.cache_clear()
+        bubblewrap.missing_piece.cache_clear()
 
 
 def test_bubblewrap_that_does_not_work_says_why_in_its_own_words(monkeypatch, tmp_path):
@@ -221,13 +221,13 @@ def test_bubblewrap_that_does_not_work_says_why_in_its_own_words(monkeypatch, tm
         "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"
     )
     broken.chmod(0o755)
-    monkeypatch.setattr(confinement, "bubblewrap", lambda: str(broken))
-    confinement.missing_piece.cache_clear()
+    monkeypatch.setattr(bubblewrap, "program", lambda: str(broken))
+    bubblewrap.missing_piece.cache_clear()
     try:
         with pytest.raises(UsageError, match="setting up uid map: Permission denied"):
             confinement.chosen("bubblewrap")
     finally:
-        confinement.missing_piece.cache_clear()
+        bubblewrap.missing_piece.cache_clear()
 
 
 def test_root_is_told_which_folder_its_helpless_user_can_not_enter(monkeypatch, tmp_path):
@@ -235,7 +235,7 @@ def test_root_is_told_which_folder_its_helpless_user_can_not_enter(monkeypatch, 
     (closed / "grader").mkdir(parents=True)
     closed.chmod(0o700)
     monkeypatch.setattr(confinement, "PACKAGE", closed / "grader")
-    monkeypatch.setattr(confinement, "_interpreter", set)
+    monkeypatch.setattr(bubblewrap, "interpreter", set)
     monkeypatch.setattr(confinement, "gives_up_root", lambda _: True)
     with pytest.raises(UsageError, match="can't enter"):
         confinement.chosen("process")

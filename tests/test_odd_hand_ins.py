@@ -2,8 +2,9 @@
 
 `fixtures/odd/CASE/` holds what was handed in (`handed_in/`, or a file `handed_in.*`) and
 `expected.json`: for each exercise its status, score, file taken, and words that must be told (in a
-note, or in a check's message); where there are none, nothing is noted. A new case is a new folder.
-What can't live in a repository is built here.
+note, or in a check's message); where there are none, nothing is noted. A new case is a new folder;
+files of the course in it are links to `exercises/`, so that they stay the course's. What can't live
+in a repository is built here.
 """
 
 import csv
