@@ -21,6 +21,8 @@ PAGE = notebook(
     def new_program(number): return jnp.cosh(jnp.full((7, 11, 13), number)).sum()
     def hits(): return counted.get("/jax/compilation_cache/cache_hits", 0)
     def written(): return len(os.listdir(FOLDER))
+    from jax._src.interpreters import mlir
+    def one_context(): return mlir.make_ir_context() is mlir.make_ir_context()
     """
 )
 
@@ -50,6 +52,7 @@ def test_workers_read_what_the_solutions_compiled_and_write_nothing():
         ask(worker, "new_program", 0.5)
         assert ask(worker, "written").value == before
         assert look(worker, "FOLDER").value == "/run/cache"
+        assert ask(worker, "one_context").value is True, "each program makes a context of its own"
 
 
 def test_programs_are_made_once(base):

@@ -4,6 +4,8 @@
 system calls that no right answer needs.
 """
 
+import contextlib
+import functools
 import os
 import sys
 
@@ -18,6 +20,18 @@ def give_up_root(options: list[str]) -> None:
             os.setresuid(uid, uid, uid)
 
 
+def share_ir_context() -> None:
+    """Have JAX lower all programs of a process in one MLIR context, not in a new one for each.
+
+    Making a context costs more than lowering a small program in it. It changes no program. Where
+    JAX has no such function any more, all is right and slower (`tests/test_compiled.py` tells).
+    """
+    with contextlib.suppress(ImportError, AttributeError):
+        from jax._src.interpreters import mlir
+
+        mlir.make_ir_context = functools.cache(mlir.make_ir_context)
+
+
 def main() -> None:
     """Start in the mode that the first argument names."""
     mode, *options = sys.argv[1:]
@@ -27,6 +41,7 @@ def main() -> None:
 
     from grader.worker import child, parent
 
+    share_ir_context()
     if mode == "warm":
         parent.serve(control=0, guarded="--guarded" in options)
         return
