@@ -1,5 +1,6 @@
 """The command `grader`. Heavy imports stand inside the commands, so that help comes at once."""
 
+import os
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -81,6 +82,9 @@ def told_plainly(command: Callable[..., None]) -> Callable[..., None]:
             _fail(f"a fault of the grader's own: {error}", 1)
         except ModuleNotFoundError as error:
             _fail(f"{error}; instructors need more packages: pip install -e '.[instructor]'", 2)
+        except OSError as error:
+            name = "" if error.filename is None else f"{Path(os.fsdecode(error.filename))}: "
+            _fail(f"{name}{error.strerror or error}", 2)
         except KeyboardInterrupt:
             _fail("interrupted; what was finished is kept", 130)
 

@@ -109,7 +109,7 @@ def _asking(
             return answer
         if ended[-1].kind == "timed_out":
             return TimedOut()
-        return Crashed(f"while the file was loaded, line {ended[-1].line}")
+        return Crashed(f"its process ended while the file was loaded, line {ended[-1].line}")
 
     return asking
 

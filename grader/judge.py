@@ -321,7 +321,7 @@ class _Reader:
                     "the time limit was reached before an answer came", "no answer", due
                 )
             case Crashed(how):
-                text = f"the call ended the process it ran in: {how}"
+                text = f"no answer came: {how}"
                 raise ProcessEnded(text, "no answer", due)
 
     def exception(self, answer: Answer, due: Raises) -> None:

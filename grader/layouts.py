@@ -53,6 +53,9 @@ def class_at(path: Path, layout: str = "auto") -> Iterator[ClassFolder]:
     if layout not in ("auto", *LAYOUTS):
         raise UsageError(f"there is no layout {layout!r}; there are: auto, {', '.join(LAYOUTS)}")
     with contextlib.ExitStack() as stack:
+        inside = _shown(path) if path.is_dir() else []
+        if len(inside) == 1 and layout != "plain" and _is_class_zip(inside[0]):
+            path = inside[0]
         if path.is_dir():
             yield _read(path, layout)
         elif layout != "plain" and path.is_file() and _is_class_zip(path):

@@ -12,6 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+# What no exporting of a notebook keeps as it is: magics, shell lines, and what they become.
+_NOTEBOOK_ONLY = re.compile(r"\s*(?:%{1,2}[a-z]|!(?!=)|get_ipython\(\))")
 _MARKER = re.compile(r"^#\s*%%(.*)$")
 SAVE = "save the file as text in UTF-8"
 MAX_CELLS = 2_000
@@ -51,7 +53,8 @@ def read_page(data: bytes, name: str) -> Page:
             note = f"{name} holds a notebook, and was read as one"
             return page if notebook_expected else replace(page, notes=(note, *page.notes))
     page = _script(decoded(data))
-    note = f"{name} holds no notebook but a script, and was read as one"
+    empty = f"{name} is empty"
+    note = f"{name} holds no notebook but a script, and was read as one" if data.strip() else empty
     return replace(page, notes=(note,)) if notebook_expected else page
 
 
@@ -64,6 +67,7 @@ def decoded(data: bytes) -> str:
         raise Unreadable(
             "line 1, byte 1: the file is in UTF-16, which Python does not read; " + SAVE
         )
+    data = data.replace(b"\r\n", LF).replace(b"\r", LF)
     try:
         encoding = _encoding(data)
         if not _extends_ascii(encoding):
@@ -79,7 +83,7 @@ def decoded(data: bytes) -> str:
         before = text[: text.index("\0")]
         line, byte = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise Unreadable(f"line {line}, byte {byte}: a null byte; {SAVE}")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def _encoding(data: bytes) -> str:
@@ -159,7 +163,11 @@ def _count(cells: Sized) -> None:
 
 
 def code_fingerprint(page: Page) -> str:
-    """A fingerprint of the code alone: comments, blank lines and line ends don't count."""
+    """A fingerprint of the code alone, the same for a notebook and for a script made of it.
+
+    Comments, blank lines, line ends and notebook syntax don't count.
+    """
     lines = [line.rstrip() for source, _ in page.cells for line in source.split("\n")]
     code = [line for line in lines if line and not line.lstrip().startswith("#")]
+    code = [line for line in code if not _NOTEBOOK_ONLY.match(line)]
     return hashlib.sha256("\n".join(code).encode("utf-8", "surrogatepass")).hexdigest()

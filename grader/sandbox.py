@@ -66,13 +66,14 @@ class Source(Struct, frozen=True):
 class LoadEvent(Struct, frozen=True):
     """Something that went wrong while a unit was loaded. `kind` is `syntax`, `left_out`,
     `raised`, `timed_out` or `crashed`; `cell` counts from 0; `line` is a line of the file, or of
-    the notebook's cell."""
+    the notebook's cell; `last`: nothing after it was loaded."""
 
     kind: str
     cell: int
     line: int
     message: str
     column: int = 0
+    last: bool = False
 
 
 class Worker:
@@ -107,7 +108,8 @@ class Worker:
             if lost is None:
                 break
             number, event = lost
-            ended.append(event)
+            last = number is None or reload >= MAX_RELOADS - 1 or self._used_up()
+            ended.append(msgspec.structs.replace(event, last=last))
             if number is None or self._used_up():
                 break  # not even compiled, or no time left
             self._skipped.add(number)

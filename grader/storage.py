@@ -4,8 +4,10 @@ Every size is looked at before anything is read. What can't be read is named, wi
 """
 
 import os
+import re
 import stat
 import zipfile
+from collections import Counter
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
@@ -43,6 +45,7 @@ OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, 
     (0, b"<html", "a web page"),
 )
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_DRIVE = re.compile(r"[A-Za-z]:(?! )")  # "C:/...", and not "A: final/..."
 INSTEAD = "hand in a .py, a .ipynb or a zip of them"
 
 
@@ -78,17 +81,21 @@ def clean(name: str) -> str:
 def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:
     """The pages in `roots` (paths, or paths with the names they go by), sorted by name.
 
-    Links are not followed, hidden and environment folders not searched.
+    Links are not followed, hidden and environment folders not searched. What lies in a zip goes by
+    the zip's name and its own, as in a folder, unless the zip is all that there is.
     """
     reader = _Reader()
-    for root in roots:
-        path, name = root if isinstance(root, tuple) else (root, clean(root.name))
+    named = [root if isinstance(root, tuple) else (root, clean(root.name)) for root in roots]
+    times = Counter(name for _, name in named)
+    for path, name in named:
+        if times[name] > 1:
+            name = f"{clean(path.name)}/{name}"
         if path.is_symlink():
             reader.notes.append(f"{name} is a link; links are not followed")
         elif path.is_dir():
             reader.folder(path, "")
         else:
-            reader.file(path, name)
+            reader.file(path, name, "" if len(named) == 1 else None)
     files = sorted(reader.files.values(), key=lambda file: file.name)
     notes = reader.notes[:MAX_NOTES]
     if len(reader.notes) > MAX_NOTES:
@@ -132,8 +139,8 @@ class _Reader:
                 self.count += 1
                 self.file(Path(entry.path), name)
 
-    def file(self, path: Path, name: str) -> None:
-        """One file on disk: read when it may be a page or a zip."""
+    def file(self, path: Path, name: str, inside: str | None = None) -> None:
+        """One file on disk: read when it may be a page or a zip. `inside` is as for `opened`."""
         try:
             status = path.lstat()
             if not stat.S_ISREG(status.st_mode):
@@ -146,19 +153,19 @@ class _Reader:
                 elif status.st_size > self.room:
                     self._too_large(name)
                 else:
-                    self.opened(name, head + self._rest(stream, head), 0)
+                    self.opened(name, head + self._rest(stream, head), 0, inside)
         except OSError as error:
             self.refused.append(Refused(name, f"{_cut(name)} can't be read: {error.strerror}"))
 
-    def opened(self, name: str, data: bytes, depth: int) -> None:
-        """A file that was read: kept, or when it is a zip (whatever it is called) unpacked."""
+    def opened(self, name: str, data: bytes, depth: int, inside: str | None = None) -> None:
+        """A file that was read: kept, or when it is a zip (whatever it is called) unpacked.
+
+        `inside` comes before the names of what a zip holds; without it, the zip's name.
+        """
         if self._refuse_other_kind(name, data[:HEAD]):
             return
-        named_zip = name.lower().endswith(".zip")
-        if named_zip or data.startswith(ZIP):
-            if not named_zip:
-                self.notes.append(f"{_cut(name)} is a zip, and was read as one")
-            self._zip(name, data, depth)
+        if name.lower().endswith(".zip") or data.startswith(ZIP):
+            self._zip(name, data, depth, f"{name}/" if inside is None else inside)
         elif len(data) > self.room:
             self._too_large(name)
         else:
@@ -190,7 +197,7 @@ class _Reader:
 
     # --- zips ----------------------------------------------------------------------------------
 
-    def _zip(self, name: str, data: bytes, depth: int) -> None:
+    def _zip(self, name: str, data: bytes, depth: int, inside: str) -> None:
         if depth > MAX_ZIPS_INSIDE:
             self.refused.append(
                 Refused(name, f"{_cut(name)} is a zip in a zip in a zip: unpack it")
@@ -207,13 +214,17 @@ class _Reader:
                     self.refused.append(Refused(name, f"{_cut(name)} {reason}"))
                     return
                 self.count += len(looked_at)
-                self._entries(archive, looked_at, depth)
+                if not name.lower().endswith(".zip"):
+                    self.notes.append(f"{_cut(name)} is a zip, and was read as one")
+                if not looked_at:
+                    self.notes.append(f"{_cut(name)} is a zip with nothing in it")
+                self._entries(archive, looked_at, depth, inside)
         except Exception as error:  # of a dozen kinds, and all mean the same here
             reason = f"{_cut(name)} is damaged ({_said(error)}): make the zip once more"
             self.refused.append(Refused(name, reason))
 
     def _entries(
-        self, archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], depth: int
+        self, archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], depth: int, inside: str
     ) -> None:
         last = {entry.filename: entry for entry in entries}
         for name in sorted({e.filename for e in entries if last[e.filename] is not e}):
@@ -222,12 +233,14 @@ class _Reader:
             name = _entry_name(entry)
             parts = name.split("/")
             mode = entry.external_attr >> 16
-            if name.startswith("/") or ".." in parts or ":" in parts[0] or stat.S_ISLNK(mode):
+            if name.startswith("/") or ".." in parts or _DRIVE.match(name) or stat.S_ISLNK(mode):
                 self.notes.append(f"the zip's entry {_cut(name)} leads outside, and was not read")
             elif len(name) > MAX_NAME or len(parts) > MAX_DEPTH:
                 self.notes.append(f"the zip's entry {_cut(name)} has too long a name")
+            elif _wanted(name) and entry.file_size > MAX_BYTES:
+                self._too_large(inside + name)
             else:
-                self._entry(archive, entry, name, depth)
+                self._entry(archive, entry, inside + name, depth)
 
     def _entry(
         self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, depth: int
@@ -243,6 +256,8 @@ class _Reader:
             self.refused.append(Refused(name, f"{found}, the zip is damaged: make it once more"))
             return
         if wanted:
+            if not _wanted(name):  # a zip by another name, that the zip's own bounds left out
+                self.room -= len(data)
             self.opened(name, data, depth + 1)
         else:
             self._left(name, head)
@@ -273,15 +288,15 @@ def _why_not(
         return "is encrypted: hand it in without a password"
     if len(looked_at) > MAX_FILES:
         return f"has more than {MAX_FILES} entries: leave out what is not yours"
-    size = sum(entry.file_size for entry in looked_at)
-    if size > MAX_RATIO * max(packed, 1):
+    sizes = [entry.file_size for entry in looked_at if _wanted(_entry_name(entry))]
+    if sum(sizes) > MAX_RATIO * max(packed, 1):
         return f"unpacks to more than {MAX_RATIO} times its size: {INSTEAD}"
-    if size > room:
+    if sum(size for size in sizes if size <= MAX_BYTES) > room:
         return f"unpacks to more than {MAX_BYTES >> 20} MiB: leave out what is not yours"
     return None
 
 
-def _wanted(name: str, head: bytes) -> bool:
+def _wanted(name: str, head: bytes = b"") -> bool:
     """Whether a file may be a page or a zip, by its name or how it begins."""
     base = name.rsplit("/", 1)[-1].lower()
     return base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base or head.startswith(ZIP)

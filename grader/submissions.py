@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -54,17 +54,28 @@ class Found(Struct, frozen=True):
         match event.kind:
             case "syntax":
                 column = f", column {event.column}" if event.column else ""
-                lost = "this cell is" if self.notebook or event.cell else "it is"
+                whole = self.source is not None and self.source.split
+                lost = "the whole file is" if whole else "this cell is"
                 return f"{where}{column}: syntax error ({event.message}); {lost} not run"
             case "left_out":
                 return f"{where}: {event.message!r} is notebook syntax, and was left out"
             case "timed_out":
-                return (
-                    f"{where}: loading reached the time limit here; the rest was loaded without it"
-                )
+                return f"{where}: loading reached the time limit here; {_after(event)}"
             case "crashed":
-                return f"{where}: {event.message} while loading; the rest was loaded without it"
-        return f"{where}: {event.message}; the rest was loaded all the same"
+                return f"{where}: {event.message} while loading; {_after(event)}"
+        return f"{where}: {_plainly(event.message)}; the rest was loaded all the same"
+
+
+def _plainly(message: str) -> str:
+    """What an exception says, in words where it only ends the page's own program."""
+    kind, _, said = message.partition(": ")
+    if kind == "SystemExit":
+        return "the program ends itself here" + (f" ({said})" if said not in ("", "None") else "")
+    return "input is asked for here, and there is none" if kind == "EOFError" else message
+
+
+def _after(event: LoadEvent) -> str:
+    return "nothing after it was loaded" if event.last else "the rest was loaded without it"
 
 
 class Submission(Struct, frozen=True):
@@ -107,9 +118,8 @@ def read(
             raise UsageError(f"there is no file or folder {clean(str(place))!r}")
     found = contents(roots)
     stored = found.files
-    if sole is not None and len(stored) == 1 and stored[0].name == roots[0][1]:
-        stored = [StoredFile(f"{sole}{PurePosixPath(stored[0].name).suffix}", stored[0].data)]
-    files = [_looked_at(file) for file in stored]
+    is_sole = len(stored) == 1 and stored[0].name == roots[0][1]
+    files = [_looked_at(file, sole if is_sole else None) for file in stored]
     unread = _unread(files, found)
     return Submission(
         student=student_name(roots[0][0].resolve()) if student is None else student,
@@ -142,8 +152,9 @@ def _fingerprint(found: Contents) -> str:
 class _File(Struct, frozen=True):
     """A file that was looked at: its page, or (without one) the reason why it can't be read.
 
-    `spells` is what its name spells; where that says nothing, `defines` are the exercises of which
-    it defines more than half of the due names. `code` is the fingerprint of its code.
+    `spells` is what its name spells. `defines` are the exercises of which it defines more than half
+    of the due names, or any where its name holds the exercise's. `code` is the fingerprint of its
+    code.
     """
 
     name: str
@@ -155,25 +166,25 @@ class _File(Struct, frozen=True):
     defines: tuple[str, ...] = ()
 
 
-def _looked_at(file: StoredFile) -> _File:
-    spells = spelled(file.name)
+def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
+    spells = taken_for or spelled(file.name)
     try:
         page = read_page(file.data, file.name)
     except Unreadable as error:
         return _File(file.name, file.data, spells, reason=str(error))
-    defined = _defined(_code(page)) if spells == "" else set()
-    defines = tuple(name for name in catalogue.names() if _defines(defined, name))
+    defined = _defined(_code(page)) if spells is not None else set()
+    defines = tuple(name for name in catalogue.names() if _defines(defined, name, file.name))
     return _File(file.name, file.data, spells, page, "", code_fingerprint(page), defines)
 
 
 def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
     """What may hold an answer and can't be read, to be named where nothing else is found."""
-    unread = [_File(r.name, b"", spelled(r.name), reason=r.reason) for r in found.refused]
+    unread = [_File(r.name, b"", _spelled_without(r.name), reason=r.reason) for r in found.refused]
     for file in files:
         if file.page is None and file.name.lower().endswith((".py", ".ipynb")):
             unread.append(replace(file, reason=f"{file.name}: {file.reason}"))
     for other in found.others:
-        spells = spelled(str(PurePosixPath(other).with_suffix("")))
+        spells = _spelled_without(other)
         if spells:
             reason = f"{other} is neither a script nor a notebook: {INSTEAD}"
             unread.append(_File(other, b"", spells, reason=reason))
@@ -191,7 +202,7 @@ def _nothing_but(found: Contents) -> list[str]:
 def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     """The file that is meant for the exercise `name`, read; or why there is none."""
     named = _exact_first([file for file in files if file.spells == name], name)
-    unnamed = [file for file in files if file.defines == (name,)]
+    unnamed = [file for file in files if file.spells == "" and file.defines == (name,)]
     worked_on = [_worked_on(candidates, name) for candidates in (named, unnamed)]
     worked = worked_on[0] or worked_on[1]
     chosen = [file for file in worked if _exact(file.name, name)] or worked
@@ -211,12 +222,24 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
         return _read(name, file, files, [*_about_name(file, name), *notes])
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
+    return _missing(name, files)
+
+
+def _missing(name: str, files: Sequence[_File]) -> Found:
+    """Nothing is taken for an exercise; what of the rest may have been meant for it is named."""
     for file in files:
-        if name in file.defines:
+        if name in file.defines and file.spells == "":
             listed = ", ".join(file.defines)
             reason = f"{file.name} defines the names of {listed}: hand in one file for each"
             return Found("ambiguous", reason=reason)
-    return Found("missing", reason="nothing was handed in for this exercise")
+    reason = "nothing was handed in for this exercise"
+    misnamed = [file for file in files if name in file.defines]
+    if misnamed:
+        reason += f"; {misnamed[0].name} defines its names: hand that in as {name}"
+    elif unknown := [file.name for file in files if file.spells == "" and not file.defines]:
+        listed = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        reason += f" under its name ({name}.py or {name}.ipynb), only {listed}"
+    return Found("missing", reason=reason)
 
 
 def _exact(file: str, name: str) -> bool:
@@ -242,7 +265,7 @@ def _worked_on(candidates: Sequence[_File], name: str) -> list[_File]:
     once: dict[object, _File] = {}
     for file in candidates:
         if file.code not in untouched:
-            once.setdefault((file.page.notebook, file.code) if file.page else file.data, file)
+            once.setdefault(file.code if file.page else file.data, file)
     return list(once.values())
 
 
@@ -259,8 +282,18 @@ def spelled(name: str) -> str | None:
     base = re.sub(r" +- .*$", "", base).strip()
     while _COPY_MARK.search(base):
         base = _COPY_MARK.sub("", base).strip()
-    base = re.sub(r"[ _-]+", "_", base)
+    base = _underscored(base)
     return base if base in catalogue.names() else ""
+
+
+def _spelled_without(name: str) -> str | None:
+    """The exercise that a name spells, whatever its ending."""
+    ending = next((e for e in HAND_INS if name.lower().endswith(e)), PurePosixPath(name).suffix)
+    return spelled(name.removesuffix(name[-len(ending) :]) if ending else name)
+
+
+def _underscored(text: str) -> str:
+    return re.sub(r"[ _-]+", "_", text)
 
 
 def _code(page: Page) -> str:
@@ -272,9 +305,10 @@ def _defined(code: str) -> set[str]:
     return {function or constant for function, constant in _DEFINITION.findall(code)}
 
 
-def _defines(defined: set[str], name: str) -> bool:
+def _defines(defined: set[str], name: str, file: str) -> bool:
     due = set(catalogue.exercise(name).signatures)
-    return 2 * len(defined & due) > len(due)
+    holds_name = name in _underscored(PurePosixPath(file).name.lower())
+    return 2 * len(defined & due) > len(due) or (holds_name and bool(defined & due))
 
 
 # --- reading it -----------------------------------------------------------------------------------
@@ -310,16 +344,20 @@ def _only_in_text(name: str, page: Page) -> list[str]:
 
 
 def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[str]]:
-    """The modules beside a page, by the name they are imported by, and notes on those not used."""
+    """The modules beside a page, by the name they are imported by, and notes on those not used.
+
+    A page in a zip may also have helpers beside the zip; those in it come before them.
+    """
     folder = PurePosixPath(file.name).parent
+    zips = [place for place in (folder, *folder.parents) if place.suffix.lower() == ".zip"]
     sources: dict[str, str] = {}
     notes: list[str] = []
     shadowing: dict[str, str] = {}
-    for other in files:
+    for place, other in product([*(zipped.parent for zipped in reversed(zips)), folder], files):
         path = PurePosixPath(other.name)
-        if other is file or path.suffix != ".py" or folder not in path.parents:
+        if other is file or path.suffix != ".py" or place not in path.parents:
             continue
-        parts = path.relative_to(folder).with_suffix("").parts
+        parts = path.relative_to(place).with_suffix("").parts
         if not all(part.isidentifier() for part in parts):
             continue
         if parts == ("lesson",):

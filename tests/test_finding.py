@@ -4,7 +4,7 @@ import io
 import json
 import os
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -105,7 +105,8 @@ def test_a_single_file_is_taken_for_the_exercise_that_was_named(tmp_path):
     path.write_text("def curvature(features): ...\n")
     assert submissions.read(path, ["ones_bound"]).found["ones_bound"].status == "missing"
     result = submissions.read(path, ["ones_bound"], sole="ones_bound").found["ones_bound"]
-    assert result.status == "graded"
+    assert (result.status, result.file) == ("graded", "draft7.py")
+    assert "draft7.py was taken for ones_bound" in result.notes[0]
 
 
 # --- several candidates ---------------------------------------------------------------------------
@@ -129,9 +130,28 @@ def test_script_and_notebook_the_one_that_was_worked_on_counts(found):
 
 
 def test_script_and_notebook_both_worked_on_are_ambiguous(found):
-    result = found({"ones_bound.py": WORKED, "ones_bound.ipynb": notebook(WORKED)})
+    other = WORKED.replace("return 2", "return 3")
+    result = found({"ones_bound.py": WORKED, "ones_bound.ipynb": notebook(other)})
     assert result.status == "ambiguous"
     assert "ones_bound.ipynb, ones_bound.py" in result.reason
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "# ---\n# jupytext: {}\n# ---\n\n# %%\n# %matplotlib inline\nimport jax\n\n# %%\n" + WORKED,
+        "#!/usr/bin/env python\n# In[1]:\n\n"
+        "get_ipython().run_line_magic('matplotlib', 'inline')\n"
+        f"import jax\n\n\n# In[ ]:\n\n\n{WORKED}",
+    ],
+)
+def test_a_notebook_and_the_script_it_was_exported_to_are_one_page(found, script):
+    pages = {
+        "ones_bound.py": script,
+        "ones_bound.ipynb": notebook("%matplotlib inline\nimport jax", WORKED),
+    }
+    result = found(pages)
+    assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
 
 
 def test_untouched_scaffolds_alone_are_one_untouched_submission(found):
@@ -209,11 +229,66 @@ def test_a_script_that_starts_with_a_brace_is_a_script(found):
     assert found({"ones_bound.py": "{1: 2}\n" + WORKED}).status == "graded"
 
 
-def test_a_zip_named_otherwise_is_opened_with_a_note(hand_in):
+def test_a_zip_named_otherwise_is_opened_with_a_note(hand_in, tmp_path):
+    place = tmp_path / "someone"
     for name in ("homework.py", "homework.bin", "homework"):
         submission = hand_in({name: zipped({"ones_bound.py": WORKED})})
-        assert submission.found["ones_bound"].file == "ones_bound.py"
+        assert submission.found["ones_bound"].file == f"{name}/ones_bound.py"
         assert f"{name} is a zip, and was read as one" in submission.notes
+        (place / name).unlink()
+
+
+@pytest.mark.parametrize("name", ["a.zip", "zzz.zip"])
+def test_pages_of_one_name_from_different_places_are_candidates_like_others(found, name):
+    untouched = found({"ones_bound.py": WORKED, name: zipped({"ones_bound.py": SCAFFOLD})})
+    assert (untouched.status, untouched.file) == ("graded", "ones_bound.py")
+    wrong = WORKED.replace("return 2", "return 3")
+    differing = found({"ones_bound.py": WORKED, name: zipped({"ones_bound.py": wrong})})
+    assert differing.status == "ambiguous"
+    assert f"{name}/ones_bound.py" in differing.reason
+
+
+def test_files_that_one_student_uploaded_by_one_name_are_candidates_like_others(tmp_path):
+    roots = []
+    for number, text in enumerate([WORKED, SCAFFOLD]):
+        path = tmp_path / f"lastfirst_1_{number}_ones_bound.py"
+        path.write_text(text)
+        roots.append((path, "ones_bound.py"))
+    result = submissions.read(roots, ["ones_bound"]).found["ones_bound"]
+    assert (result.status, PurePosixPath(result.file).parts) == (
+        "graded",
+        ("lastfirst_1_0_ones_bound.py", "ones_bound.py"),
+    )
+
+
+def test_each_zip_has_helpers_of_its_own_and_those_beside_it(found):
+    page = f"import h\n{WORKED}"
+    files = {"a.zip": zipped({"ones_bound.py": page, "h.py": "A = 1"}), "k.py": "K = 3"}
+    files["b.zip"] = zipped({"nan_input.py": "import h", "h.py": "A = 2"})
+    assert found(files).source.helpers == {"h": "A = 1", "k": "K = 3"}
+
+
+@pytest.mark.parametrize("name", ["Ana_ones_bound.py", "ones_bound_v2.py", "HW3 Ones-Bound.ipynb"])
+def test_a_name_that_holds_the_exercises_is_taken_where_some_of_its_names_are_defined(found, name):
+    some = "def curvature(features):\n    return 2\n"
+    result = found({name: notebook(some) if name.endswith("ipynb") else some})
+    assert (result.status, result.file) == ("graded", name)
+    assert any(name in note for note in result.notes)
+
+
+def test_a_helper_whose_name_holds_the_exercises_is_not_taken_for_it(found):
+    files = {"ones_bound_helpers.py": "def mean_square(x): ...", "Untitled.py": ALL_NAMES}
+    assert found(files).file == "Untitled.py"
+
+
+def test_what_may_have_been_meant_is_named_where_nothing_is_taken(found):
+    assert "only work.py" in found({"work.py": "def mean(x): ..."}).reason
+
+
+def test_a_page_under_another_exercises_name_is_named(found):
+    result = found({"nan_input.py": ALL_NAMES})
+    assert result.status == "missing"
+    assert "nan_input.py defines its names" in result.reason
 
 
 @pytest.mark.parametrize(
@@ -394,6 +469,11 @@ def test_too_many_entries_too_much_content_and_too_high_a_ratio_are_unreadable(
 ):
     many = zipped({f"{k}.py": "" for k in range(30)})
     bomb = zipped({"ones_bound.py": b"#" * 3_000_000})
+    assert (
+        read_zip(tmp_path, zipped({"p.png": b"0" * 3_000_000, "ones_bound.py": WORKED}))
+        .found["ones_bound"]
+        .source
+    ), "what is not read does not count"
     large = zipped({"ones_bound.py": os.urandom(3_000_000)})
     assert "times its size" in read_zip(tmp_path, bomb).found["ones_bound"].reason
     monkeypatch.setattr(storage, "MAX_FILES", 20)
@@ -401,6 +481,16 @@ def test_too_many_entries_too_much_content_and_too_high_a_ratio_are_unreadable(
     monkeypatch.setattr(storage, "MAX_BYTES", 2 << 20)
     for data in (bomb, large):
         assert read_zip(tmp_path, data).found["ones_bound"].status == "unreadable"
+
+
+def test_an_entry_that_is_too_large_costs_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 100_000)
+    large = os.urandom(1_000).hex() * 100
+    submission = read_zip(tmp_path, zipped({"nan_input.py": large, "ones_bound.py": WORKED}))
+    assert submission.found["ones_bound"].source
+    named = submissions.read(tmp_path / "someone.zip", ["nan_input"]).found["nan_input"]
+    assert (named.status, named.file) == ("unreadable", "nan_input.py")
+    assert "too large" in named.reason
 
 
 def test_a_zip_that_lies_about_its_sizes_is_unreadable_or_cut(tmp_path, monkeypatch):

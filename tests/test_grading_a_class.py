@@ -226,6 +226,7 @@ def test_a_score_that_is_not_determined_is_blank_in_the_summary_and_a_dash_in_th
         (["no/such/place"], "there is no file or folder 'no/such/place'"),
         ([CLASS, "--exercise", "two_bounds"], "there is no exercise 'two_bounds'; there are: "),
         ([ROOT / "LICENSE"], "there is no file or folder"),
+        (["q" * 300], "File name too long"),
     ],
 )
 def test_a_wrong_call_is_told_in_one_line_and_exits_2(arguments, message, tmp_path):

@@ -142,6 +142,17 @@ def test_a_class_in_one_zip_is_unpacked_for_as_long_as_it_is_read(tmp_path, wrap
     )
 
 
+def test_a_class_zip_that_is_all_there_is_in_a_folder_is_unpacked(tmp_path):
+    make(tmp_path, "sub/one_101_7_ones_bound.py", "sub/two_102_7_ones_bound.py")
+    with zipfile.ZipFile(tmp_path / "sub" / "submissions.zip", "w") as archive:
+        for path in sorted((tmp_path / "sub").glob("*.py")):
+            archive.write(path, path.name)
+            path.unlink()
+    both = {"one": "ones_bound.py", "two": "ones_bound.py"}
+    assert taken(tmp_path / "sub") == ("canvas", both)
+    assert taken(tmp_path / "sub", "plain")[1].keys() == {"submissions"}
+
+
 def test_a_zip_of_one_student_is_one_student(tmp_path):
     with zipfile.ZipFile(tmp_path / "someone.zip", "w") as archive:
         archive.writestr("ones_bound.py", WORKED)

@@ -29,6 +29,7 @@ def cells_of(text: str | bytes, name: str = "ones_bound.py"):
         ("# coding: latin-1\né = 1\n".encode("latin-1"), "# coding: latin-1\né = 1\n"),
         (b"a = 1\r\nb = 2\rc = 3\n", "a = 1\nb = 2\nc = 3\n"),
         (b"a = 1\x0c\nb = 2\n", "a = 1\x0c\nb = 2\n"),
+        (b"# x\r# coding: latin-1\rb = '\xe9'\r", "# x\n# coding: latin-1\nb = 'é'\n"),
         (b"", ""),
     ],
 )
@@ -40,6 +41,7 @@ def test_text_is_read_as_python_reads_it(data, text):
     ("data", "found"),
     [
         (b"a = 1\nb = '\xe9'\n", "line 2, byte 6 (0xe9): not UTF-8"),
+        (b"a = 1\rb = '\xe9'\r", "line 2, byte 6 (0xe9): not UTF-8"),
         ("a = 1\n".encode("utf-16"), "line 1, byte 1: the file is in UTF-16"),
         (b"a = 1\nb\0 = 2\n", "line 2, byte 2: a null byte"),
         (b"# coding: no-such-thing\n", "line 1: the encoding can't be told"),

@@ -204,6 +204,9 @@ def test_a_page_that_ends_its_process_again_and_again_keeps_what_came_before(war
     page = notebook("def before(): return 1", *[ends] * 20, "def after(): return 2")
     with loaded(warm, page) as worker:
         assert {event.kind for event in worker.events} == {"crashed"}
+        assert [event.last for event in worker.events] == [False] * (len(worker.events) - 1) + [
+            True
+        ]
         assert [event.cell for event in worker.events] == [1, 2, 3, 4, 5]
         assert ask(worker, "before") == Returned(1)
         assert ask(worker, "after") == Missing()

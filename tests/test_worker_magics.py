@@ -31,6 +31,7 @@ def run(source: str) -> tuple[dict, list[int]]:
         ("%time x = 1", {"x": 1}, [1]),
         ("!pip install a \\\n    b \\\n    c\nx = 1", {"x": 1}, [1]),
         ("if True:\n    !ls \\\n  -l\n    x = 1", {"x": 1}, [2]),
+        ("pip install jax\nconda install numpy -y\ncd work\nx = 1", {"x": 1}, [1, 2, 3]),
     ],
 )
 def test_magics_shell_lines_and_help_marks_are_left_out(source, defined, lines):

@@ -13,7 +13,11 @@ MAX_LEFT_OUT = 200
 
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _TIMED = re.compile(r"(?P<indent>\s*)%time\s+(?P<statement>\S.*)")
-_LINE = re.compile(r"(?P<indent>\s*)(?:[%!?]|[\w., ]+=\s*[%!]|[\w.*]+\?\??\s*(?:#.*)?$)")
+# Also the words that a notebook runs as magics without their mark.
+_WORDS = "pip|pip3|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir"
+_LINE = re.compile(
+    rf"(?P<indent>\s*)(?:[%!?]|[\w., ]+=\s*[%!]|[\w.*]+\?\??\s*(?:#.*)?$|(?:{_WORDS})\s+[^\s=])"
+)
 
 
 class LeftOut(NamedTuple):
@@ -46,7 +50,7 @@ def parsed(source: str, filename: str) -> tuple[ast.Module, list[LeftOut]]:
             if found is None or len(left_out) >= MAX_LEFT_OUT:
                 raise
             timed = _TIMED.match(lines[place])
-            left_out.append(LeftOut(place + 1, lines[place].strip()))
+            left_out.append(LeftOut(place + 1, "%time" if timed else lines[place].strip()))
             kept = timed["statement"] if timed else "pass"
             end = place
             while not timed and lines[end].rstrip().endswith("\\") and end + 1 < len(lines):
