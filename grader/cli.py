@@ -82,6 +82,8 @@ def told_plainly(command: Callable[..., None]) -> Callable[..., None]:
             _fail(f"a fault of the grader's own: {error}", 1)
         except ModuleNotFoundError as error:
             _fail(f"{error}; instructors need more packages: pip install -e '.[instructor]'", 2)
+        except BrokenPipeError:  # whoever read the output has seen enough
+            raise
         except OSError as error:
             name = "" if error.filename is None else f"{Path(os.fsdecode(error.filename))}: "
             _fail(f"{name}{error.strerror or error}", 2)

@@ -192,7 +192,8 @@ class _Reader:
 
     def _too_large(self, name: str) -> None:
         limit = f"{MAX_BYTES >> 20} MiB"
-        reason = f"{_cut(name)} is too large (a submission may have {limit} in all): {INSTEAD}"
+        what = "leave out what is not yours" if name.lower().endswith(".zip") else INSTEAD
+        reason = f"{_cut(name)} is too large (a submission may have {limit} in all): {what}"
         self.refused.append(Refused(name, reason))
 
     # --- zips ----------------------------------------------------------------------------------
