@@ -47,7 +47,7 @@ corpora: setup ## grade every independent answer, right and wrong (half an hour)
 hostile: setup ## every attack, three rounds by one worker and by two (an hour)
 	$(BIN)/python -m tests.hostile
 
-bench: setup ## the speed table, beside nbgrader and a plain pytest process (five minutes)
+bench: setup ## the speed table, beside nbgrader and a plain pytest process (twenty minutes)
 	$(BIN)/python -m tests.bench
 
 soak: setup ## right programs against their error bounds, 30,000 draws (a quarter of an hour)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import hypothesis
 import pytest
@@ -328,18 +328,24 @@ class _Engine:
             self.raised = error
         return True
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Iterator[None]:
-        """Keep the exception that a check ended with: the student's fault, or a fault of ours."""
+    ) -> pytest.TestReport:
+        """Keep the exception that a check ended with: the student's fault, or a fault of ours.
+
+        The report is for pytest alone, and without the traceback that pytest would spell out: a
+        failing check would cost more by it than by all its questions.
+        """
         if call.excinfo is not None:
             error = call.excinfo.value
             if isinstance(error, judge.Wrong):
                 self.current.check.failure = error
             else:
                 self.current.check.error = error
-        return (yield)
+        assert call.when != "collect", "items are collected once, before any is run"
+        outcome: Literal["passed", "failed"] = "passed" if call.excinfo is None else "failed"
+        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)
 
     def prepare(self, item: pytest.Function) -> None:
         """Watch the inputs of an item, and give it the engine's settings."""

@@ -3,45 +3,76 @@
 CPU and wall seconds for an exercise file: by `grader grade`, by nbgrader's own `autograde` on a
 notebook of the same exercise with the same checks in a plain cell, by a plain pytest process, and
 for a bare Python that imports JAX and adds two arrays. All in turn, in one run, as medians; look at
-the ratios, times are the machine's. `--scale` also grades 10, 100 and 1,000 files.
+the ratios, times are the machine's. Below it, what else a class costs: the share of a student's own
+functions, the time to the first result, and the largest memory of each process. `--scale` grades
+classes of 10, 100 and 1,000 files, by which cost and memory are seen to stay the same.
 """
 
 import argparse
+import contextlib
 import os
 import resource
 import statistics
-import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import psutil
 from msgspec import Struct
 
 from grader import catalogue
+from grader.compiled import prepared
+from grader.confinement import chosen
 from grader.inprocess import ask_namespace
+from grader.model import Question, Returned
+from grader.pages import read_page
+from grader.sandbox import Sandbox, Source
+from grader.submissions import lesson
 from grader.suite import with_suite
 from tests.sample_class import ROOT
 
 EXERCISE = "ones_bound"
-FILES = 20  # for each `grader grade`, so that its start counts as it does for a small class
-NOTEBOOKS = 3  # for each `nbgrader autograde`
+FILES = 20  # of a class, by either grader: the start of each counts as for a small class
 SOLUTION = (ROOT / "solutions" / f"{EXERCISE}.py").read_text().split("# %% check_")[0]
-WRONG = SOLUTION + "\n\ndef curvature(features):\n    return (features**2).mean()\n"
+WRONG = SOLUTION + "\n# %%\ndef curvature(features):\n    return (features**2).mean()\n"
 BARE = "import jax.numpy as jnp; print(jnp.ones(3) + jnp.ones(3))"
+TIMED = f"""{SOLUTION}
+# %%
+import time
+SPENT = [0.0]
+
+def timed(function):
+    def call(*arguments):
+        started = time.process_time()
+        try:
+            return function(*arguments)
+        finally:
+            SPENT[0] += time.process_time() - started
+    return call
+
+for name, value in list(globals().items()):
+    if getattr(value, "__module__", "") == "submission":
+        globals()[name] = timed(value)
+
+def spent():
+    return SPENT[0], time.process_time()
+"""
+LOOKS = 0.1  # seconds between looks at the memory
+KINDS = {"grading process": "grader.service", "warm parent": "grader.worker"}
 ALONE = f"from tests.bench import check_all; check_all({EXERCISE!r}, globals())"
 
 
 class Cost(Struct, frozen=True):
-    """Seconds of CPU and by the clock, and the largest resident set of any process, in MiB."""
+    """Seconds of CPU and by the clock, and the largest resident sets by kind of process, in MiB."""
 
     cpu: float
     wall: float
-    memory: float = 0.0
+    memory: Mapping[str, int] = {}
 
     def per(self, count: int) -> "Cost":
         """For one of so many."""
@@ -64,14 +95,31 @@ def run(command: list[str], folder: Path) -> Cost:
         "JAX_PLATFORMS": "cpu",
     }
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    finished = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    memory: dict[str, int] = {}
+    with tempfile.TemporaryFile("w+") as said:
+        process = psutil.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said)
+        while process.poll() is None:
+            for kind, size in memory_of(process):
+                memory[kind] = max(size, memory.get(kind, 0))
+            time.sleep(LOOKS)
+        said.seek(0)
+        if process.returncode != 0:
+            raise RuntimeError(said.read())
     wall, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if finished.returncode != 0:
-        raise RuntimeError(finished.stdout + finished.stderr)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(cpu, wall, after.ru_maxrss / 1024)
+    return Cost(cpu, wall, memory)
+
+
+def memory_of(process: psutil.Process) -> Iterator[tuple[str, int]]:
+    """The kind and the resident set, in MiB, of each process that a command has started."""
+    with contextlib.suppress(psutil.Error):  # they come and go
+        for started in process.children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                command = started.cmdline()
+                kind = next((name for name, mark in KINDS.items() if mark in command), "another")
+                if kind == "warm parent" and started.parent().cmdline() == command:
+                    kind = "submission"
+                yield kind, started.memory_info().rss >> 20
 
 
 def grade(folder: Path, text: str, count: int, workers: int = 1) -> Cost:
@@ -97,7 +145,7 @@ def make_course(folder: Path) -> None:
     (folder / "nbgrader_config.py").write_text(
         'c = get_config()\nc.CourseDirectory.course_id = "c"'
     )
-    for place in ["source/page", *(f"submitted/s{n}/page" for n in range(NOTEBOOKS))]:
+    for place in ["source/page", *(f"submitted/s{n}/page" for n in range(FILES))]:
         (folder / place).mkdir(parents=True)
         nbformat.write(notebook, folder / place / "page.ipynb")
     run([sys.executable, "-m", "nbgrader", "generate_assignment", "page", "--force"], folder)
@@ -124,13 +172,33 @@ def alone(folder: Path) -> Cost:
 def table(costs: Mapping[str, list[Cost]]) -> str:
     """Medians, and how many times more than `grader grade` each costs."""
     ours = statistics.median(cost.cpu for cost in costs["grader grade, right"])
-    lines = [f"{'one exercise file':44}{'CPU s':>8}{'wall s':>8}{'MiB':>7}{'of ours':>9}"]
+    lines = [f"{'one exercise file':44}{'CPU s':>8}{'wall s':>8}{'of ours':>9}"]
     for name, found in costs.items():
         cpu = statistics.median(cost.cpu for cost in found)
         wall = statistics.median(cost.wall for cost in found)
-        memory = max(cost.memory for cost in found)
-        lines.append(f"{name:44}{cpu:>8.2f}{wall:>8.2f}{memory:>7.0f}{cpu / ours:>9.2f}")
+        lines.append(f"{name:44}{cpu:>8.2f}{wall:>8.2f}{cpu / ours:>9.2f}")
     return "\n".join(lines)
+
+
+def memory_told(cost: Cost) -> str:
+    """The largest resident set of each kind of process."""
+    return ", ".join(f"{kind} {size} MiB" for kind, size in sorted(cost.memory.items()))
+
+
+def students_share() -> tuple[float, float]:
+    """CPU seconds within a student's own functions, and all that the file's process used."""
+    exercise = catalogue.exercise(EXERCISE)
+    found = read_page(TIMED.encode(), f"{EXERCISE}.py")
+    source = Source(f"{EXERCISE}.py", found.cells, found.plain, {"lesson": lesson()}, {})
+    with Sandbox(confinement=prepared(chosen("auto"))) as sandbox:
+        worker = sandbox.load(source)
+        with_suite([EXERCISE], lambda suite: suite.run(exercise, worker.ask))
+        answer = worker.ask(Question("spent", ()))
+        worker.close()
+    assert isinstance(answer, Returned)
+    assert isinstance(answer.value, tuple)
+    own, whole = (float(seconds) for seconds in answer.value if isinstance(seconds, float))
+    return own, whole
 
 
 def main() -> None:
@@ -145,11 +213,10 @@ def main() -> None:
         course.mkdir()
         make_course(course)
         grade(folder, SOLUTION, 1)  # compiles this machine's programs, if they aren't there
-        one, many = (grade(folder, SOLUTION, count) for count in (1, FILES))
         ways: dict[str, Callable[[], Cost]] = {
             "grader grade, right": lambda: grade(folder, SOLUTION, FILES).per(FILES),
             "grader grade, wrong": lambda: grade(folder, WRONG, FILES).per(FILES),
-            "nbgrader autograde, the same checks": lambda: autograde(course).per(NOTEBOOKS),
+            "nbgrader autograde, the same checks": lambda: autograde(course).per(FILES),
             "a plain pytest process, the same checks": lambda: alone(folder),
             "a bare Python, JAX imported, arrays added": lambda: run(
                 [sys.executable, "-c", BARE], folder
@@ -160,13 +227,19 @@ def main() -> None:
             for name, way in ways.items():
                 costs[name].append(way())
         print(table(costs))
-        further = (many.cpu - one.cpu) / (FILES - 1)
+        one, many = (grade(folder, SOLUTION, count) for count in (1, 1 + FILES))
+        further = (many.cpu - one.cpu) / FILES
         print(f"a further file, without the start: {further:.2f} s of CPU")
         print(f"one file alone, from the command's start to its result: {one.wall:.1f} s")
+        own, whole = students_share()
+        share = f"{own:.2f} s of the {whole:.2f} s of CPU in the file's process"
+        print(f"in the student's own functions: {share}, of {further:.2f} s in all")
+        print(f"memory, at most: {memory_told(many)}")
         for count in (10, 100, 1000) if options.scale else ():
             cost = grade(folder, SOLUTION, count, workers=2)
             each = cost.per(count)
-            print(f"{count:>5} files, 2 workers: {each.cpu:.2f} s of CPU, {each.wall:.2f} s each")
+            spent = f"{each.cpu:.2f} s of CPU, {each.wall:.2f} s each"
+            print(f"{count:>5} files, 2 workers: {spent}; {memory_told(cost)}")
 
 
 if __name__ == "__main__":

@@ -122,6 +122,18 @@ def test_a_failure_shows_the_smallest_input(checks):
     assert findings.checks[0].counterexample == Counterexample({"x": 11.0}, "23.0", "22.0", "0")
 
 
+def test_a_failing_check_spells_out_no_traceback(checks, monkeypatch):
+    def spelled_out(*_, **__):
+        raise AssertionError("pytest's own report costs more than all the questions")
+
+    monkeypatch.setattr(pytest.Item, "_repr_failure_py", spelled_out)
+    monkeypatch.setattr(pytest.Function, "repr_failure", spelled_out)
+    checks("", DOUBLE)
+    (findings,) = run(wrong_above(3))
+    assert findings.checks[0].outcome == "failed"
+    assert findings.faults == []
+
+
 def test_checks_report_title_points_and_visibility(checks):
     checks(DOUBLE, DOUBLE.replace("points(1", "points(2.5").replace("test_double", "test_again"))
     (findings,) = run(right)
