@@ -225,6 +225,29 @@ def doctor() -> None:
         typer.echo(finding)
 
 
+@app.command()
+@told_plainly
+def audit(
+    exercise: ExerciseOption = None,
+    out: Annotated[Path, typer.Option(help="Where records, audit.json and audit.html go.")] = Path(
+        "audit"
+    ),
+    every: Annotated[int, typer.Option(min=1, help="One mutant, and submission, in so many.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Exercises at a time.")] = 2,
+) -> None:
+    """Measure how good the grader is. Exit 0: no hole was found, 1: there are some, 2: usage."""
+    from grader import batch, results
+    from grader.audit import running, summary
+
+    names = batch.exercise_names(exercise or [])
+    report = running.run(names, out, every, workers, lambda line: typer.echo(line, err=True))
+    results.replace_file(out / "audit.json", summary.as_json(report))
+    results.replace_file(out / "audit.html", summary.page(report).encode("utf-8"))
+    typer.echo(summary.table(report))
+    typer.echo(f"wrote {out / 'audit.json'} and {out / 'audit.html'}")
+    raise typer.Exit(1 if report.holes() else 0)
+
+
 @course_app.command("init")
 @told_plainly
 def course_init(

@@ -65,14 +65,22 @@ def grade_one(
 
 def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> ExerciseReport:
     """The report on one exercise; a fault of the grader's own makes it `not_graded`."""
+    return examined(found, name, suite, sandbox)[0]
+
+
+def examined(
+    found: Found, name: str, suite: Suite, sandbox: Sandbox
+) -> tuple[ExerciseReport, Findings]:
+    """The report on one exercise, and what it was made from."""
     exercise = catalogue.exercise(name)
     if found.source is None:
         findings = suite.run(exercise, lambda _: Missing(found.reason))
-        return _report(exercise, found, findings, [], "", {})
+        return _report(exercise, found, findings, [], "", {}), findings
     try:
         worker = sandbox.load(found.source)
     except GraderFault as fault:
-        return _report(exercise, found, suite.run(exercise, _failing(fault)), [], "", {})
+        findings = suite.run(exercise, _failing(fault))
+        return _report(exercise, found, findings, [], "", {}), findings
     try:
         ask = _asking(worker.ask, worker.events)
         findings = suite.run(exercise, ask)
@@ -83,7 +91,7 @@ def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> E
     if len(worker.events) > MAX_EVENTS:
         events.append(f"... and {len(worker.events) - MAX_EVENTS} more that went wrong in loading")
     notes = [*found.notes, *events, *findings.notes]
-    return _report(exercise, found, findings, notes, output, series)
+    return _report(exercise, found, findings, notes, output, series), findings
 
 
 def _failing(fault: GraderFault) -> Callable[[Question], Answer]:

@@ -88,10 +88,11 @@ def cases(wanted: list[str]) -> list[Case]:
 def write_class(folder: Path, chosen: list[Case]) -> None:
     """A class with an honest submission before, between and after the cases."""
     honest = (CASES / "honest.py").read_text()
+    for number in range(len(chosen) + 1):
+        (folder / f"{number:03}-a-honest").mkdir()
+        (folder / f"{number:03}-a-honest" / "ones_bound.py").write_text(honest)
     for number, case in enumerate(chosen):
-        (folder / f"{number:03}-a-honest.py").write_text(honest)
         (folder / f"{number:03}-b-{case.name}.py").write_text(case.submission)
-    (folder / f"{len(chosen):03}-a-honest.py").write_text(honest)
 
 
 def graded(folder: Path, workers: int, isolation: str) -> dict[str, dict]:
@@ -146,7 +147,7 @@ def problems(chosen: list[Case], workers: int, isolation: str, alone: dict) -> l
     for number, case in enumerate(chosen):
         found += problems_with(case, reports[f"{number:03}-b-{case.name}"])
     for student, report in reports.items():
-        if student.endswith("-a-honest") and report != alone | {"file": report["file"]}:
+        if student.endswith("-a-honest") and report != alone:
             found.append(f"{student} is not what it is alone")
     return found
 

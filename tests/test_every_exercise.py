@@ -15,17 +15,14 @@ import pytest
 from msgspec import Struct
 
 from grader import catalogue, grading, judge, scaffolds, submissions
+from grader.audit.answers import Move, answer_of, holding, numbers_of, remembered
 from grader.inprocess import ask_namespace
 from grader.model import (
     Answer,
-    Array,
     CheckReport,
     ExerciseReport,
     Misconception,
     Question,
-    Raised,
-    Returned,
-    Value,
 )
 from grader.public import lesson
 from grader.sandbox import Sandbox
@@ -95,7 +92,7 @@ def examine(name: str, suite: Suite) -> Examined:
         assert findings.faults == []
         return grading.named_checks(findings, name)
 
-    def moved(question: Question, by: "Move") -> Answer:
+    def moved(question: Question, by: Move) -> Answer:
         if question.function not in due:
             return steady(question)
         for item in numbers_of(truth(question)):
@@ -148,39 +145,7 @@ def graded(path: Path, name: str, suite: Suite, sandbox: Sandbox) -> ExerciseRep
     return grading.grade_exercise(found, name, suite, sandbox)
 
 
-def remembered(ask: Callable[[Question], Any]) -> Callable[[Question], Any]:
-    """`ask`, which answers a question that it was asked before from memory."""
-    memory: dict[str, Any] = {}
-
-    def asking(question: Question) -> Any:
-        key = repr(question)
-        if key not in memory:
-            memory[key] = ask(question)
-        return memory[key]
-
-    return asking
-
-
-def holding(entry: Misconception, solution: Ask) -> Ask:
-    """Someone who has everything right but what this misconception is about."""
-
-    def ask(question: Question) -> Answer:
-        right = solution(question)
-        if question.function != entry.function:
-            return right
-        return answer_of(entry.answer(*(question.arguments or ())), right, exactly)
-
-    return ask
-
-
 # --- answers made from what is due ---
-
-Move = Callable[[judge.Number, int], float]
-"""A number to answer with, from the number due and its place in the answer."""
-
-
-def exactly(due: judge.Number, place: int) -> float:
-    return float(due.value)
 
 
 def on_an_edge(question: Question, seed: int) -> Move:
@@ -205,35 +170,6 @@ def by_bounds(due: judge.Number, bounds: Fraction) -> float:
     if isinstance(due.value, float):
         return due.value
     return float(due.value + bounds * due.bound)
-
-
-def answer_of(due: judge.Due | None, right: Answer, move: Move) -> Answer:
-    """The answer that `due` stands for, its numbers moved; `right` where it leaves one open."""
-    if isinstance(due, judge.Raises):
-        kinds = [kind.__name__ for kind in getattr(builtins, due.kind).__mro__]
-        return Raised(due.kind, tuple(kinds), "")
-    if due is None or isinstance(due, judge.Written):
-        return right
-    return Returned(value_of(due, right.value if isinstance(right, Returned) else None, move))
-
-
-def value_of(due: judge.Due | None, right: Value, move: Move) -> Value:
-    match due:
-        case None:
-            return right
-        case judge.Number():
-            return move(due, 0)
-        case judge.Numbers(shape, items):
-            moved = tuple(move(item, place) for place, item in enumerate(items))
-            return Array("float64", shape, moved)
-        case judge.Truth(value):
-            return value
-        case judge.Truths(items):
-            return Array("bool", (len(items),), items)
-        case judge.Several(parts):
-            whole = right if isinstance(right, tuple) else (None,) * len(parts)
-            return tuple(value_of(*pair, move) for pair in zip(parts, whole, strict=True))
-    raise TypeError(f"no answer is made from {due!r} yet: say how in this test")
 
 
 def exclude_each_other(one: judge.Due | None, other: judge.Due | None) -> bool:
@@ -261,17 +197,6 @@ def _may_meet(one: judge.Number, other: judge.Number) -> bool:
     if isinstance(one.value, float) or isinstance(other.value, float):
         return one.value == other.value or (one.value != one.value and other.value != other.value)
     return abs(one.value - other.value) <= one.bound + other.bound
-
-
-def numbers_of(due: judge.Due | None) -> list[judge.Number]:
-    match due:
-        case judge.Number():
-            return [due]
-        case judge.Numbers(items=items):
-            return list(items)
-        case judge.Several(parts):
-            return [number for part in parts for number in numbers_of(part)]
-    return []
 
 
 # --- what is to be seen ---
