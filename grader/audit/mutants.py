@@ -6,7 +6,7 @@ and annotations. It is mutated by cosmic-ray's operators and by numerical ones o
 
 import ast
 import copy
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import cosmic_ray.plugins
 from cosmic_ray.mutating import mutate_code
@@ -82,13 +82,13 @@ def _difference(before: str, after: str) -> str:
 def program_of(exercise: str) -> list[str]:
     """The parts of the reference solution: its imports, and each function and constant that counts.
 
-    What it calls of the lesson's is among them, under its own name.
+    What it calls of the lesson's is among them: `lesson.run` is `lesson_run`.
     """
     page = read_page(
         (catalogue.clone() / "solutions" / f"{exercise}.py").read_bytes(), f"{exercise}.py"
     )
     own = _definitions("\n".join(source for source, _ in page.cells))
-    lessons = _definitions(lesson())
+    lessons = _definitions(lesson(), "lesson_")
     due = catalogue.exercise(exercise).signatures
     needed = _reached(list(due), {**lessons, **own})
     imports = "import math\nimport jax\nimport jax.numpy as jnp\nimport lesson\nimport numpy as np"
@@ -96,10 +96,16 @@ def program_of(exercise: str) -> list[str]:
     return [imports, *(definitions[name] for name in definitions if name in needed)]
 
 
-def _definitions(code: str) -> dict[str, str]:
-    """Functions and constants by name, each as plain code; of two, the last."""
+def _definitions(code: str, prefix: str = "") -> dict[str, str]:
+    """Functions and constants by name, each as plain code; of two, the last.
+
+    `prefix` comes before the names of all that is defined here.
+    """
+    tree = ast.parse(code)
+    own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    own |= {target.id for target in _targets(tree)}
     found: dict[str, str] = {}
-    for node in ast.parse(code).body:
+    for node in _Plain(dict.fromkeys(own, prefix)).visit(tree).body:
         if isinstance(node, ast.FunctionDef):
             name = node.name
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -107,8 +113,14 @@ def _definitions(code: str) -> dict[str, str]:
         else:
             continue
         found.pop(name, None)
-        found[name] = ast.unparse(_Plain().visit(node))
+        found[name] = ast.unparse(node)
     return found
+
+
+def _targets(tree: ast.Module) -> Iterator[ast.Name]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0]
 
 
 def _reached(names: list[str], definitions: dict[str, str]) -> set[str]:
@@ -124,10 +136,17 @@ def _reached(names: list[str], definitions: dict[str, str]) -> set[str]:
 
 
 class _Plain(ast.NodeTransformer):
-    """Without texts and annotations, and with the lesson's names as names of its own."""
+    """Without texts and annotations, the lesson's names as names of its own, and prefixes added."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # ast's own name
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
+        self.prefixes = prefixes
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.prefixes.get(node.id, "") + node.id, node.ctx)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
+        node.name = self.prefixes.get(node.name, "") + node.name
         node.returns = None
         if ast.get_docstring(node) is not None:
             node.body = node.body[1:]
@@ -140,7 +159,7 @@ class _Plain(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and node.value.id == "lesson":
-            return ast.Name(node.attr, node.ctx)
+            return ast.Name(f"lesson_{node.attr}", node.ctx)
         return node
 
 

@@ -20,6 +20,7 @@ def variants(exercise: str) -> Iterator[tuple[str, str, Found]]:
             found = submissions.read(path, [exercise], sole=exercise).found[exercise]
             yield path.name, "independent", found
     parts = program_of(exercise)
+    yield "the reference", "transformation", program(joined(parts))
     for name, transformation in {**REWRITTEN, **WRAPPED}.items():
         text = transformation(parts, list(catalogue.exercise(exercise).signatures))
         if text is not None and text != joined(parts):
@@ -99,10 +100,11 @@ def _eager(node: ast.AST) -> ast.AST:
 
 def _by_formula(node: ast.AST) -> ast.AST:
     """JAX's gradient as the lesson's formula."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "jax.value_and_grad(loss)":
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "jax.value_and_grad(lesson_loss)":
         weight, features, targets = map(ast.unparse, node.args)
         gradient = f"2 * jnp.mean({features} * ({weight} * {features} - {targets}))"
-        return ast.parse(f"(loss({weight}, {features}, {targets}), {gradient})", mode="eval").body
+        loss = f"lesson_loss({weight}, {features}, {targets})"
+        return ast.parse(f"({loss}, {gradient})", mode="eval").body
     return node
 
 
@@ -205,9 +207,6 @@ WRAPPED: dict[str, Transformation] = {
     "JAX arrays": _wrapped("value", "jnp.asarray(value)"),
     "fractions": _wrapped("value", _NUMBERS.format("Fraction(float(value))")),
     "decimals": _wrapped("value", _NUMBERS.format("Decimal(float(value))")),
-    "arguments in float64": _wrapped(
-        "np.asarray(value, dtype=np.float64) if hasattr(value, 'shape') else value", "value"
-    ),
     "arguments as JAX scalars": _wrapped(
         "jnp.float32(value) if isinstance(value, float) else value", "value"
     ),
