@@ -50,12 +50,13 @@ class Graded(Struct, frozen=True):
 
 
 def programs(exercise: str, every: int = 1) -> list[Program]:
-    """All programs of an exercise's audit; one mutant in `every`."""
+    """All programs of an exercise's audit; one mutant and one right program in `every`."""
     found = [
         Program("misconception", entry.name, entry.function)
         for entry in catalogue.catalogue(exercise).misconceptions
     ]
-    found += [Program("right", *variant) for variant in variants.variants(exercise)]
+    right = [Program("right", *variant) for variant in variants.variants(exercise)]
+    found += right[::every]
     found += [
         Program("mutant", mutant.name, mutant.operator, variants.program(mutant.program))
         for mutant in mutants.mutants(exercise)[::every]
@@ -104,16 +105,17 @@ def _graded(
     entries = catalogue.catalogue(exercise)
     truth = remembered(entries.truth)
     by_name = {entry.name: entry for entry in entries.misconceptions}
-    reference = variants.program(mutants.joined(mutants.program_of(exercise)))
+    reference = variants.program(mutants.joined(mutants.program_of(exercise))).source
+    assert reference is not None
+    worker = sandbox.load(reference)
+    known = remembered(worker.ask)
     for fingerprint, program in todo.items():
         if program.found is None:
-            assert reference.source is not None
-            worker = sandbox.load(reference.source)
-            ask = holding(by_name[program.name], remembered(worker.ask))
+            ask = holding(by_name[program.name], known)
             findings = suite.run(catalogue.exercise(exercise), ask)
-            worker.close()
             reports = named_checks(findings, exercise)
         else:
+            worker.close()  # misconceptions come first
             report, findings = examined(program.found, exercise, suite, sandbox)
             reports = report.checks
         error = min(error_in_bounds(findings.transcript, truth), 1e300)

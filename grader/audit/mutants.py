@@ -44,7 +44,7 @@ def mutants(exercise: str) -> list[Mutant]:
     parts, due = program_of(exercise), catalogue.exercise(exercise).signatures
     once: dict[str, Mutant] = {}
     for place, part in enumerate(parts):
-        for operator, text in _changed(part, due):
+        for operator, text in changed(part, due):
             if text == part:
                 continue
             program = joined([*parts[:place], text, *parts[place + 1 :]])
@@ -166,7 +166,7 @@ class _Plain(ast.NodeTransformer):
 # --- what is changed ------------------------------------------------------------------------------
 
 
-def _changed(part: str, due: Collection[str]) -> Iterator[tuple[str, str]]:
+def changed(part: str, due: Collection[str]) -> Iterator[tuple[str, str]]:
     """A part with one change, by the operator that makes it."""
     if not part.startswith(("def", "@")) and _defined(part) not in due:
         return  # imports, and what the lesson has as its own example
