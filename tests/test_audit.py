@@ -3,10 +3,7 @@
 import ast
 import json
 import math
-import os
-import shutil
 import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,7 +16,8 @@ from grader.audit.examine import Graded
 from grader.audit.settings import Changed
 from grader.judge import Number, Numbers, Several, Truth
 from grader.model import Array, Exchange, Question, Returned
-from tests.sample_class import ROOT
+from tests.planted import PLANTS, found
+from tests.sample_class import run_grader
 
 PART = """
 def average(values, scale):
@@ -29,12 +27,8 @@ def average(values, scale):
 """.strip()
 
 
-def audit(out: Path, *options: object, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "grader", "audit", "--out", out, *options]
-    environment = os.environ | {"PYTHONPATH": str(root)}
-    return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, env=environment, check=False
-    )
+def audit(out: Path, *options: object) -> subprocess.CompletedProcess:
+    return run_grader("audit", "--out", out, *options)
 
 
 # --- what is changed ---
@@ -172,9 +166,9 @@ def test_a_check_that_nothing_fails_is_a_hole(proofs):
 
 def test_a_verdict_that_changed_is_a_hole(proofs):
     exercise = summary.summarised("toy", GOOD, ["first", "second"])
-    found = summary.Audit([exercise], ["one worker"], 9, [Changed("one worker", "Ana")])
-    assert found.holes() == ["changed by one worker: Ana"]
-    assert "9 verdicts under 1 settings, 1 changed" in summary.table(found)
+    report = summary.Audit([exercise], ["one worker"], 9, [Changed("one worker", "Ana")])
+    assert report.holes() == ["changed by one worker: Ana"]
+    assert "9 verdicts under 1 settings, 1 changed" in summary.table(report)
 
 
 def test_names_on_the_page_are_escaped(proofs):
@@ -208,24 +202,7 @@ def test_an_unknown_exercise_is_a_usage_error(tmp_path):
     assert "there is no exercise 'two_bounds'" in finished.stderr
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "hole"),
-    [
-        (
-            "expect(student.bad_positions(features), bad_positions(features))",
-            "student.bad_positions(features)",
-            "no wrong program fails this check",
-        ),
-    ],
-)
-def test_a_hole_planted_on_purpose_is_found(tmp_path, old, new, hole):
-    root = tmp_path / "clone"
-    for name in ("grader", "solutions", "exercises", "fixtures"):
-        shutil.copytree(ROOT / name, root / name, symlinks=True)
-    key = root / "grader" / "keys" / "nan_input.py"
-    text = key.read_text()
-    assert old in text
-    key.write_text(text.replace(old, new))
-    finished = audit(tmp_path / "out", "--exercise", "nan_input", "--every", 100, root=root)
-    assert finished.returncode == 1, finished.stdout + finished.stderr
-    assert hole in finished.stdout
+def test_a_hole_planted_on_purpose_is_found(tmp_path):
+    """One of those that `python -m tests.planted` plants."""
+    (plant,) = (p for p in PLANTS if (p.exercise, p.kind) == ("nan_input", "weakened check"))
+    assert plant.told in found(plant, tmp_path)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from grader import catalogue
 from grader.audit.examine import Graded
 from grader.audit.settings import Changed
+from grader.errors import GraderFault
 
 EVERYTHING = "everything"  # in the list of equivalents: all mutants of a function that survive
 
@@ -22,6 +23,8 @@ class Exercise(Struct, frozen=True):
     `survived`, `rejected` and `unnamed` name programs, `unfailed` checks, `stale` proofs. `kills`
     counts, for each check, the mutants and the misconceptions that it rejects. The errors are in
     bounds: the largest of a right program, the smallest of a mutant that a number gave away.
+    `matrix` has the checks that each wrong program failed, `confusion` what each misconception was
+    named as.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Exercise(Struct, frozen=True):
     largest_right: float
     smallest_killed: float
     matrix: dict[str, list[str]]
+    confusion: dict[str, list[str]]
 
     def holes(self) -> list[str]:
         """All that is wrong with the grader, as lines."""
@@ -68,10 +72,14 @@ class Audit(Struct, frozen=True):
 def equivalents(name: str) -> dict[str, str]:
     """The mutants of an exercise that are right on the contract's domain, each with its proof.
 
-    By the mutant's name, or for all that survive of a function by `FUNCTION: everything`.
+    By the mutant's name; of a function that is not due itself, all that survive may go by
+    `FUNCTION: everything`. GraderFault where one that is due does.
     """
     path = catalogue.PACKAGE / "keys" / "equivalent" / f"{name}.toml"
     proofs: dict[str, str] = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    for due in catalogue.exercise(name).signatures:
+        if f"{due}: {EVERYTHING}" in proofs:
+            raise GraderFault(f"{path.name}: the mutants of {due} are due one by one")
     return proofs
 
 
@@ -108,6 +116,7 @@ def summarised(name: str, records: Sequence[Graded], checks: Sequence[str]) -> E
         largest_right=max((record.error for record in right), default=0.0),
         smallest_killed=min(seen, default=0.0),
         matrix={record.name: record.failed for record in (*entries, *mutants) if record.failed},
+        confusion={entry.name: entry.named for entry in entries},
     )
 
 
@@ -189,6 +198,12 @@ img { max-width: 100%; }
 <h2>{{ exercise.name }}</h2>
 <img alt="Which check of {{ exercise.name }} rejects which program"
      src="data:image/png;base64,{{ pictures[exercise.name] }}">
+<table>
+<tr><th>misconception</th><th>named as</th></tr>
+{% for entry, named in exercise.confusion.items() %}
+<tr><td>{{ entry }}</td><td>{{ named | join(", ") }}</td></tr>
+{% endfor %}
+</table>
 {% endfor %}
 </html>
 """
