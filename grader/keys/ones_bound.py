@@ -111,7 +111,7 @@ def test_prediction_is_right(student):
     expect(student.PREDICTED_CEILING, predicted_ceiling())
 
 
-@pytest.mark.points(1, about="curvature")
+@pytest.mark.points(1, about="curvature", draws=25)
 @given(features=vectors())
 @example(features=[1.0])
 @example(features=[0.0, 0.0])
@@ -123,7 +123,7 @@ def test_curvature_is_exact(student, features):
     expect(student.curvature(features), curvature(features))
 
 
-@pytest.mark.points(1, about="rate_ceiling")
+@pytest.mark.points(1, about="rate_ceiling", draws=25)
 @given(features=vectors(zeros=False))
 @example(features=[1.0])
 @example(features=[0.0, 1.0])
@@ -142,7 +142,7 @@ def test_ceiling_without_features(student):
         expect(student.rate_ceiling([0.0] * length), number(math.inf))
 
 
-@pytest.mark.points(1, about="growth_factor")
+@pytest.mark.points(1, about="growth_factor", draws=25)
 @given(rate=any_rates(), features=vectors(zeros=False))
 @example(rate=0.5, features=[1.0])
 @example(rate=0.5, features=[2.0])
