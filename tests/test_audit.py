@@ -4,6 +4,7 @@ import ast
 import json
 import math
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -192,7 +193,8 @@ def test_a_sample_of_the_audit_finds_no_hole_and_is_not_done_twice(tmp_path):
     assert content["compared"] > 0
     assert (tmp_path / "audit.html").read_text().startswith("<!doctype html>")
     before = (tmp_path / "ones_bound.jsonl").read_bytes()
-    assert audit(tmp_path, *how, "--exercise", "ones_bound").returncode == 0
+    command = [sys.executable, "-P", "-m", "grader.audit.examine", "ones_bound"]
+    subprocess.run([*command, str(tmp_path / "ones_bound.jsonl"), "60"], check=True)
     assert (tmp_path / "ones_bound.jsonl").read_bytes() == before
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grader import processes
@@ -166,6 +167,11 @@ def test_a_process_that_does_not_read_cannot_hold_up_the_grader(sandbox):
         assert ask(worker, "stops", 1.0) == Returned(1.0)
         process = worker._process
         assert process is not None
+        while not any(
+            child.status() == psutil.STATUS_STOPPED
+            for child in psutil.Process().children(recursive=True)
+        ):
+            time.sleep(0.01)
         with pytest.raises(processes.Lost, match="late"):
             process.send(["x" * 1_000_000], deadline=time.monotonic())
         assert_no_harm(worker)
