@@ -153,8 +153,8 @@ class _File(Struct, frozen=True):
     """A file that was looked at: its page, or (without one) the reason why it can't be read.
 
     `spells` is what its name spells. `defines` are the exercises of which it defines more than half
-    of the due names, or any where its name holds the exercise's. `code` is the fingerprint of its
-    code.
+    of the due names; `holds` those that its name holds, and of which it defines some. `code` is the
+    fingerprint of its code.
     """
 
     name: str
@@ -164,6 +164,7 @@ class _File(Struct, frozen=True):
     reason: str = ""
     code: str = ""
     defines: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
 
 
 def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
@@ -173,8 +174,12 @@ def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
     except Unreadable as error:
         return _File(file.name, file.data, spells, reason=str(error))
     defined = _defined(_code(page)) if spells is not None else set()
-    defines = tuple(name for name in catalogue.names() if _defines(defined, name, file.name))
-    return _File(file.name, file.data, spells, page, "", code_fingerprint(page), defines)
+    own = {name: defined & set(catalogue.exercise(name).signatures) for name in catalogue.names()}
+    due = {name: len(catalogue.exercise(name).signatures) for name in own}
+    defines = tuple(name for name in own if 2 * len(own[name]) > due[name])
+    base = _underscored(PurePosixPath(file.name).name.lower())
+    holds = tuple(name for name in own if own[name] and name in base)
+    return _File(file.name, file.data, spells, page, "", code_fingerprint(page), defines, holds)
 
 
 def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
@@ -202,7 +207,9 @@ def _nothing_but(found: Contents) -> list[str]:
 def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     """The file that is meant for the exercise `name`, read; or why there is none."""
     named = _exact_first([file for file in files if file.spells == name], name)
-    unnamed = [file for file in files if file.spells == "" and file.defines == (name,)]
+    unspelled = [file for file in files if file.spells == ""]
+    unnamed = [file for file in unspelled if file.defines == (name,)]
+    unnamed = unnamed or [file for file in unspelled if file.holds == (name,)]
     worked_on = [_worked_on(candidates, name) for candidates in (named, unnamed)]
     worked = worked_on[0] or worked_on[1]
     chosen = [file for file in worked if _exact(file.name, name)] or worked
@@ -303,12 +310,6 @@ def _code(page: Page) -> str:
 def _defined(code: str) -> set[str]:
     """The functions and constants that a text of Python defines at its left margin."""
     return {function or constant for function, constant in _DEFINITION.findall(code)}
-
-
-def _defines(defined: set[str], name: str, file: str) -> bool:
-    due = set(catalogue.exercise(name).signatures)
-    holds_name = name in _underscored(PurePosixPath(file).name.lower())
-    return 2 * len(defined & due) > len(due) or (holds_name and bool(defined & due))
 
 
 # --- reading it -----------------------------------------------------------------------------------

@@ -281,6 +281,12 @@ def test_a_helper_whose_name_holds_the_exercises_is_not_taken_for_it(found):
     assert found(files).file == "Untitled.py"
 
 
+def test_a_helper_that_defines_some_of_the_names_is_no_second_meaning(found):
+    helper = "def curvature(features):\n    return 2\n"
+    files = {"ones_bound_helpers.py": helper, "Untitled.py": ALL_NAMES}
+    assert found(files).file == "Untitled.py"
+
+
 def test_what_may_have_been_meant_is_named_where_nothing_is_taken(found):
     assert "only work.py" in found({"work.py": "def mean(x): ..."}).reason
 
