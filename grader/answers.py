@@ -1,15 +1,36 @@
-"""From a worker's reply, as it came over the wire, to an `Answer` of the model."""
+"""Between the model and the wire: a question's arguments, and a worker's reply as an `Answer`."""
 
 import struct
 from typing import Any
 
 from grader import wire
-from grader.model import Answer, Array, Missing, Opaque, Raised, Returned, Value
+from grader.model import (
+    Answer,
+    Array,
+    Formula,
+    Missing,
+    Opaque,
+    Question,
+    Raised,
+    Returned,
+    Value,
+)
 
 _FORMATS = {"bool": "?", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
 MAX_KINDS = 20
 MAX_MESSAGE = 4_000  # characters kept of an exception's name and of its message
 MAX_LINE = 10**7
+
+
+def call_of(question: Question) -> tuple[str, list[Any] | None, bool]:
+    """What a worker is to call: name, arguments as they travel, and whether it is its gradient."""
+    arguments = question.arguments
+    travelling = None if arguments is None else [_travelling(item) for item in arguments]
+    return question.function, travelling, question.gradient
+
+
+def _travelling(argument: Any) -> Any:
+    return wire.WireFunction(list(argument.terms)) if isinstance(argument, Formula) else argument
 
 
 def answer_from(reply: Any) -> Answer:

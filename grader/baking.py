@@ -10,7 +10,14 @@ from typing import Any
 import msgspec
 
 from grader import catalogue, judge
-from grader.model import BakedMisconception, Example, Exercise, Misconception, strict_json
+from grader.model import (
+    BakedMisconception,
+    Example,
+    Exercise,
+    Misconception,
+    Question,
+    strict_json,
+)
 from grader.pages import code_fingerprint, read_page
 
 
@@ -44,13 +51,19 @@ def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
     due_names = {
         function: names for function, names in signatures(source).items() if function in key.TRUTH
     }
+    questions = catalogue.examples(key)
     examples = [
-        Example(function, strict_json(arguments), judge.bake(key.TRUTH[function](*arguments)))
-        for function, arguments in key.EXAMPLES
+        Example(
+            question.function,
+            strict_json(question.arguments),
+            judge.bake(catalogue.due(key, question)),
+            question.gradient,
+        )
+        for question in questions
     ]
     misconceptions = [
         BakedMisconception(
-            entry.name, entry.function, _one_line(entry.explanation), _answers(entry, key.EXAMPLES)
+            entry.name, entry.function, _one_line(entry.explanation), _answers(entry, questions)
         )
         for entry in key.MISCONCEPTIONS
     ]
@@ -58,11 +71,8 @@ def shipped(name: str, source: str, scaffolds: list[bytes]) -> Exercise:
     return Exercise(name, key.TITLE, due_names, untouched, hint(source), examples, misconceptions)
 
 
-def _answers(entry: Misconception, examples: list[Any]) -> list[dict[str, Any] | None]:
-    dues = [
-        entry.answer(*arguments) if function == entry.function else None
-        for function, arguments in examples
-    ]
+def _answers(entry: Misconception, examples: list[Question]) -> list[dict[str, Any] | None]:
+    dues = [entry.due(question) for question in examples]
     return [None if due is None else judge.bake(due) for due in dues]
 
 

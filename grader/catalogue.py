@@ -40,8 +40,27 @@ def has_key(name: str) -> bool:
 
 
 def key(name: str) -> Any:
-    """The key's module, with TITLE, TRUTH, EXAMPLES and MISCONCEPTIONS."""
+    """The key's module, with TITLE, TRUTH, EXAMPLES and MISCONCEPTIONS.
+
+    Where gradients are asked for, also GRADIENTS and GRADIENT_EXAMPLES.
+    """
     return importlib.import_module(f"grader.keys.{name}")
+
+
+def due(module: Any, question: Question) -> judge.Due:
+    """What a key says is due."""
+    truths = module.GRADIENTS if question.gradient else module.TRUTH
+    found: judge.Due = truths[question.function](*(question.arguments or ()))
+    return found
+
+
+def examples(module: Any) -> list[Question]:
+    """The worked examples of a key, in the order in which they ship."""
+    plain = [Question(function, arguments) for function, arguments in module.EXAMPLES]
+    return plain + [
+        Question(function, arguments, gradient=True)
+        for function, arguments in getattr(module, "GRADIENT_EXAMPLES", ())
+    ]
 
 
 class Catalogue(msgspec.Struct, frozen=True):
@@ -61,37 +80,40 @@ def catalogue(name: str) -> Catalogue:
 
 
 def _from_key(module: Any) -> Catalogue:
-    def truth(question: Question) -> judge.Due | None:
-        due = module.TRUTH[question.function]
-        found: judge.Due = due(*(question.arguments or ()))
-        return found
-
-    return Catalogue(list(module.MISCONCEPTIONS), truth)
+    return Catalogue(list(module.MISCONCEPTIONS), lambda question: due(module, question))
 
 
 def _from_examples(shipped: Exercise) -> Catalogue:
     places = {
-        repr((example.function, list(example.arguments))): place
+        repr((example.function, list(example.arguments), example.gradient)): place
         for place, example in enumerate(shipped.examples)
     }
 
-    def place_of(function: str, arguments: tuple[Argument, ...]) -> int | None:
-        return places.get(repr((function, strict_json(arguments))))
+    def place_of(question: Question) -> int | None:
+        arguments = strict_json(question.arguments or ())
+        return places.get(repr((question.function, arguments, question.gradient)))
 
     def truth(question: Question) -> judge.Due | None:
-        place = place_of(question.function, question.arguments or ())
+        place = place_of(question)
         return None if place is None else judge.baked(shipped.examples[place].due)
 
-    def answers(function: str, baked: list[Any]) -> Callable[..., judge.Due | None]:
+    def answers(function: str, baked: list[Any], gradient: bool) -> Callable[..., judge.Due | None]:
         def answer(*arguments: Argument) -> judge.Due | None:
-            place = place_of(function, arguments)
+            place = place_of(Question(function, arguments, gradient))
             data = None if place is None else baked[place]
             return None if data is None else judge.baked(data)
 
         return answer
 
     entries = [
-        Misconception(m.name, m.function, answers(m.function, m.answers), (), m.explanation)
+        Misconception(
+            name=m.name,
+            function=m.function,
+            answer=answers(m.function, m.answers, gradient=False),
+            witness=(),
+            explanation=m.explanation,
+            gradient=answers(m.function, m.answers, gradient=True),
+        )
         for m in shipped.misconceptions
     ]
     return Catalogue(entries, truth)

@@ -30,8 +30,7 @@ def _explains(
 ) -> bool:
     differs = False
     for exchange in exchanges:
-        arguments = exchange.question.arguments or ()
-        due = misconception.answer(*arguments)
+        due = misconception.due(exchange.question)
         if due is None:
             continue
         if judge.judged(exchange.answer, due).wrong is not None:

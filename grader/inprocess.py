@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader import wire
-from grader.answers import answer_from
+from grader.answers import answer_from, call_of
 from grader.model import Answer, Question, Raised
 from grader.worker import calling
 
@@ -18,9 +18,9 @@ def ask_namespace(namespace: dict[str, Any]) -> Callable[[Question], Answer]:
     """
 
     def ask(question: Question) -> Answer:
-        arguments = None if question.arguments is None else list(question.arguments)
+        name, arguments, gradient = call_of(question)
         with calling.switches_kept():
-            reply = calling.call(namespace, question.function, arguments)
+            reply = calling.call(namespace, name, arguments, gradient=gradient)
         answer = answer_from(wire.decode(calling.encoded(reply)))
         if isinstance(answer, Raised) and "KeyboardInterrupt" in answer.kinds:
             raise KeyboardInterrupt

@@ -70,6 +70,36 @@ class Truths(Struct, frozen=True, tag=True):
     items: tuple[bool, ...]
 
 
+class Text(Struct, frozen=True, tag=True):
+    """Exactly this text."""
+
+    value: str
+
+
+class YesOrNo(Struct, frozen=True, tag=True):
+    """A truth value, or "yes" or "no" in any letter case."""
+
+    value: bool
+
+
+class Nothing(Struct, frozen=True, tag=True):
+    """None."""
+
+
+class Fields(Struct, frozen=True, tag=True):
+    """A dict with (at least) these entries; None is one judged elsewhere. Further ones are let be.
+
+    `unanswered`: an entry that is None or missing is not attempted, not wrong.
+    """
+
+    entries: dict[str, "Due | None"]
+    unanswered: bool = False
+
+
+class Texts(Struct, frozen=True, tag=True):
+    """A dict of texts by name: not empty, and none of them blank."""
+
+
 class Several(Struct, frozen=True, tag=True):
     """A tuple or list with one part for each of `parts`; None is a part judged elsewhere."""
 
@@ -86,7 +116,20 @@ class Raises(Struct, frozen=True, tag=True):
     kind: str
 
 
-Due: TypeAlias = Number | Numbers | Truth | Truths | Several | Written | Raises
+Due: TypeAlias = (
+    Number
+    | Numbers
+    | Truth
+    | Truths
+    | Text
+    | YesOrNo
+    | Nothing
+    | Fields
+    | Texts
+    | Several
+    | Written
+    | Raises
+)
 
 
 class Bounded(Protocol):
@@ -244,6 +287,29 @@ def finite_part(asked: Asked, part: int, of: int, shape: tuple[int, ...] | None)
     return _taken(asked, f"finite numbers in part {part + 1} of {of}", read)
 
 
+def finite_at(asked: Asked, *path: str) -> list[Fraction]:
+    """The finite numbers of a list of any length, under these keys of dicts in dicts."""
+
+    def read(reader: "_Reader", value: Value) -> list[Fraction]:
+        for name in path:
+            value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
+        shape, _ = reader.flat(value, Numbers((0,), ()))
+        return reader.all_finite(value, (math.prod(shape),))
+
+    return _taken(asked, f"finite numbers in {'.'.join(path)}", read)
+
+
+def json_ready(asked: Asked) -> None:
+    """The answer is a dict that strict JSON can hold: no arrays, no NaN, nothing else in it."""
+
+    def read(reader: "_Reader", value: Value) -> None:
+        if not isinstance(value, dict):
+            raise WrongKind(f"{_kind(value)} where a dict is due", shown(value), "a dict")
+        reader.plain(value, "")
+
+    _taken(asked, "a dict of numbers, texts, truth values, None, lists and dicts", read)
+
+
 def rows(answer: Answer, part: int, shape: tuple[int, int]) -> list[list[Any]] | None:
     """A table among the returned values, as strict JSON; None when there is none of this shape."""
     reader = _Reader()
@@ -346,6 +412,17 @@ class _Reader:
                 self._truth(value, due)
             case Truths():
                 self._truths(value, due)
+            case Text():
+                self._text(value, due)
+            case YesOrNo():
+                self._yes_or_no(value, due)
+            case Nothing():
+                if value is not None:
+                    raise WrongKind(f"{_kind(value)} where None is due", shown(value), "None")
+            case Fields():
+                self._fields(value, due)
+            case Texts():
+                self._texts(value)
             case Several():
                 for part, part_due in zip(self.parts(value, due), due.parts, strict=True):
                     if part_due is not None:
@@ -437,6 +514,76 @@ class _Reader:
             self.notes.append(f"returned {_short(item)} where a truth value is due")
         if bool(item) is not item_due:
             raise WrongValue(f"a wrong truth value: {bool(item)}", shown(value), told(due))
+
+    def _text(self, value: Value, due: Text) -> None:
+        if not isinstance(value, str):
+            raise WrongKind(f"{_kind(value)} where a text is due", shown(value), told(due))
+        if value != due.value:
+            raise WrongValue(f"another text: {shown(value, 80)}", shown(value), told(due))
+
+    def _yes_or_no(self, value: Value, due: YesOrNo) -> None:
+        if isinstance(value, str):
+            word = value.strip().lower()
+            if word not in ("yes", "no"):
+                raise WrongKind("neither yes nor no", shown(value), told(due))
+            if (word == "yes") is not due.value:
+                raise WrongValue("the other answer is due", shown(value), told(due))
+            return
+        self._truth(value, Truth(due.value))
+
+    def entry(self, value: Value, name: str, due: Fields) -> Value:
+        """One entry of a dict."""
+        if not isinstance(value, dict):
+            raise WrongKind(f"{_kind(value)} where a dict is due", shown(value), told(due))
+        if name not in value:
+            there = ", ".join(map(repr, list(value)[:8])) or "nothing"
+            raise WrongShape(f"no entry {name!r}; found: {there}", shown(value), told(due))
+        found: Value = value[name]
+        return found
+
+    def _fields(self, value: Value, due: Fields) -> None:
+        for name, entry_due in due.entries.items():
+            if due.unanswered and isinstance(value, dict) and value.get(name) is None:
+                raise NotAttempted(f"{name} is not answered yet", "None")
+            entry = self.entry(value, name, due)
+            if entry_due is None:
+                continue
+            try:
+                self.value(entry, entry_due)
+            except Wrong as wrong:
+                if len(due.entries) > 1 or not due.unanswered:
+                    wrong.message = f"{name}: {wrong.message}"
+                raise
+
+    def _texts(self, value: Value) -> None:
+        due = told(Texts())
+        if not isinstance(value, dict):
+            raise WrongKind(f"{_kind(value)} where a dict is due", shown(value), due)
+        if not value:
+            raise WrongShape("an empty dict", shown(value), due)
+        for name, text in value.items():
+            if not isinstance(text, str):
+                raise WrongKind(f"{name}: {_kind(text)} where a text is due", shown(value), due)
+            if not text.strip():
+                raise WrongValue(f"{name}: the text is blank", shown(value), due)
+
+    def plain(self, value: Value, where: str) -> None:
+        """Only what JSON has: an array's own double is one of Python's, too."""
+        match value:
+            case dict():
+                for name, item in value.items():
+                    self.plain(item, f"{where}.{name}".removeprefix("."))
+            case tuple():
+                for item in value:
+                    self.plain(item, where)
+            case Array("float64", (), (number,)) if math.isfinite(number):
+                return
+            case float() if not math.isfinite(value):
+                text = f"{where}: {_short(value)}, which JSON can't hold"
+                raise NotFinite(text, _short(value), "a finite number, or None")
+            case Array() | Opaque() | Fraction():
+                text = f"{where}: {_kind(value)}, which JSON can't hold; lists and floats can be"
+                raise WrongKind(text, shown(value, 200), "plain numbers, texts, lists and dicts")
 
     def _written(self, value: Value) -> None:
         if not isinstance(value, str):
@@ -601,6 +748,17 @@ def told(due: Due) -> str:
             return _nested([told(item) for item in items], shape)[:600]
         case Truth(value):
             return str(value)
+        case Text(value):
+            return repr(value)
+        case YesOrNo(value):
+            return "yes" if value else "no"
+        case Nothing():
+            return "None"
+        case Fields(entries):
+            pairs = ((name, "..." if e is None else told(e)) for name, e in entries.items())
+            return "{" + ", ".join(f"{name!r}: {text}" for name, text in pairs) + "}"
+        case Texts():
+            return "a dict of texts, none of them blank"
         case Truths(values):
             return _nested([str(value) for value in values], (len(values),))
         case Several(parts):
@@ -628,6 +786,17 @@ def bake(due: Due) -> dict[str, Any]:
             return {"truth": value}
         case Truths(values):
             return {"truths": list(values)}
+        case Text(value):
+            return {"text": value}
+        case YesOrNo(value):
+            return {"yes": value}
+        case Nothing():
+            return {"nothing": True}
+        case Fields(entries, unanswered):
+            baked_entries = {n: None if e is None else bake(e) for n, e in entries.items()}
+            return {"fields": baked_entries, "unanswered": unanswered}
+        case Texts():
+            return {"texts": True}
         case Several(parts):
             return {"parts": [None if part is None else bake(part) for part in parts]}
         case Written():
@@ -654,6 +823,17 @@ def baked(data: dict[str, Any]) -> Due:
             return Truth(value)
         case {"truths": values}:
             return Truths(tuple(values))
+        case {"text": text}:
+            return Text(text)
+        case {"yes": value}:
+            return YesOrNo(value)
+        case {"nothing": True}:
+            return Nothing()
+        case {"fields": entries, "unanswered": unanswered}:
+            dues = {n: None if e is None else baked(e) for n, e in entries.items()}
+            return Fields(dues, unanswered)
+        case {"texts": True}:
+            return Texts()
         case {"parts": parts}:
             return Several(tuple(None if part is None else baked(part) for part in parts))
         case {"written": True}:

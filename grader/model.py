@@ -36,14 +36,38 @@ Value: TypeAlias = (
 )
 Argument: TypeAlias = Any
 """What a check hands to a student's function: floats, ints, None, text, lists (float32 arrays, or
-bool arrays), and dicts of these."""
+bool arrays), `Formula`s, and dicts of these."""
+
+
+class Formula(Struct, frozen=True):
+    """A function of one number, as a sum of terms; the worker makes a JAX function of it.
+
+    A term is (kind, factor, parameter): `power` is factor*w**parameter (a whole parameter >= 0),
+    `exp`, `sin` and `cos` are factor times that function of parameter*w.
+    """
+
+    terms: tuple[tuple[str, float, float], ...]
+
+    def __str__(self) -> str:
+        return " + ".join(_TERMS[kind].format(f"{c:g}", f"{p:g}") for kind, c, p in self.terms)
+
+
+_TERMS = {
+    "power": "{}*w**{}",
+    **{name: f"{{}}*{name}({{}}*w)" for name in ("exp", "sin", "cos")},
+}
 
 
 class Question(Struct, frozen=True):
-    """One call of a student's function, or (without `arguments`) one look at a constant."""
+    """One call of a student's function, or (without `arguments`) one look at a constant.
+
+    With `gradient` the call is of the function's gradient with respect to its first argument, which
+    the worker takes beside the student's code.
+    """
 
     function: str
     arguments: tuple[Argument, ...] | None
+    gradient: bool = False
 
 
 class Returned(Struct, frozen=True):
@@ -91,13 +115,14 @@ class Exchange(Struct, frozen=True):
 # --- what an exercise is -------------------------------------------------------------------------
 
 
-class Example(Struct, frozen=True):
+class Example(Struct, frozen=True, omit_defaults=True):
     """A worked example that ships to students: the question and its due answer, as plain data
     (the arguments as `strict_json` writes them)."""
 
     function: str
     arguments: list[Argument]
     due: dict[str, Any]
+    gradient: bool = False
 
 
 class Misconception(Struct, frozen=True):
@@ -105,8 +130,10 @@ class Misconception(Struct, frozen=True):
 
     `answer` takes the arguments of `function` (nothing for a constant) and returns what someone
     with this misconception returns, as a due of the judge; None where people who hold it return
-    this and that. `witness` is an input at which the answer differs from the truth. `explanation`
-    is for the student: at most 160 words that point to the line of reasoning, not to the formula.
+    this and that. `gradient` is the same for the function's gradient; without it, nothing is known
+    of that. `witness` is an input at which the answer, or the gradient, differs from the truth.
+    `explanation` is for the student: at most 160 words that point to the line of reasoning, not to
+    the formula.
     """
 
     name: str
@@ -114,6 +141,14 @@ class Misconception(Struct, frozen=True):
     answer: Callable[..., Any]
     witness: tuple[Argument, ...]
     explanation: str
+    gradient: Callable[..., Any] | None = None
+
+    def due(self, question: Question) -> Any:
+        """What someone with this misconception answers; None where that is open."""
+        if question.function != self.function:
+            return None
+        answer = self.gradient if question.gradient else self.answer
+        return None if answer is None else answer(*(question.arguments or ()))
 
 
 class BakedMisconception(Struct, frozen=True):
@@ -149,12 +184,14 @@ Visibility: TypeAlias = Literal["public", "hidden"]
 
 
 class Counterexample(Struct, frozen=True):
-    """The smallest input found: its arguments by name, what came back, what was due."""
+    """The smallest input found: its arguments by name, what came back, what was due; of the
+    function, or of its `gradient`."""
 
     arguments: dict[str, Any]
     got: str
     due: str | None = None
     bound: str | None = None
+    gradient: bool = False
 
 
 class CheckReport(Struct, frozen=True):
@@ -208,7 +245,10 @@ def total(scores: list[float | None]) -> float | None:
 
 
 def strict_json(value: Any) -> Any:
-    """A value for strict JSON: non-finite floats become "nan", "inf" and "-inf"."""
+    """A value for strict JSON: non-finite floats become "nan", "inf" and "-inf", and a formula its
+    text with its terms."""
+    if isinstance(value, Formula):
+        return {"formula": str(value), "terms": [list(term) for term in value.terms]}
     if isinstance(value, float) and not abs(value) < float("inf"):
         return str(value)
     if isinstance(value, list | tuple):
@@ -224,6 +264,8 @@ def from_strict_json(value: Any) -> Any:
         return float(value)
     if isinstance(value, list):
         return [from_strict_json(item) for item in value]
+    if isinstance(value, dict) and value.keys() == {"formula", "terms"}:
+        return Formula(tuple((str(kind), *numbers) for kind, *numbers in value["terms"]))
     if isinstance(value, dict):
         return {key: from_strict_json(item) for key, item in value.items()}
     return value

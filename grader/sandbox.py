@@ -14,7 +14,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
-from grader.answers import answer_from
+from grader.answers import answer_from, call_of
 from grader.confinement import Confinement
 from grader.errors import GraderFault
 from grader.model import Answer, Crashed, Question, Raised, TimedOut
@@ -181,10 +181,8 @@ class Worker:
                 return Crashed("the file could not be loaded again")
         others = self._asked - {question.function}
         self._asked.add(question.function)
-        arguments = None if question.arguments is None else list(question.arguments)
         try:
-            call = ("call", question.function, arguments)
-            return self._answered(*call, cpu=self._limits.call_cpu)
+            return self._answered("call", *call_of(question), cpu=self._limits.call_cpu)
         except Lost as lost:
             answer = self._end(lost)
             self._blameless = self._blameless or bool(others)

@@ -109,6 +109,21 @@ class _Asked:
                 self._notes.append(text)
 
 
+class _Function:
+    """One of the student's functions, in a check's hands: call it, or its `gradient` with respect
+    to the first argument."""
+
+    def __init__(self, name: str, ask: Callable[[Question], _Asked]) -> None:
+        self._name = name
+        self._ask = ask
+
+    def __call__(self, *arguments: Any) -> _Asked:
+        return self._ask(Question(self._name, arguments))
+
+    def gradient(self, *arguments: Any) -> _Asked:
+        return self._ask(Question(self._name, arguments, gradient=True))
+
+
 class Student:
     """The fixture `student`: each attribute is one of the student's functions, or a constant."""
 
@@ -123,7 +138,7 @@ class Student:
             raise AttributeError(name)
         if name.isupper():
             return self._ask(Question(name, None))
-        return lambda *arguments: self._ask(Question(name, arguments))
+        return _Function(name, self._ask)
 
 
 class _Run:
@@ -290,12 +305,13 @@ class _Engine:
             return Student(lambda question: self.current.ask(question))
 
         @pytest.fixture(scope="session")
-        def examples() -> Callable[[str], list[tuple[tuple[Any, ...], judge.Due]]]:
-            """The worked examples that ship: `examples(function)` gives (arguments, due) pairs."""
-            return lambda function: [
+        def examples() -> Callable[..., list[tuple[tuple[Any, ...], judge.Due]]]:
+            """The worked examples that ship: `examples(function)` gives (arguments, due) pairs,
+            `examples(function, gradient=True)` those of its gradient."""
+            return lambda function, gradient=False: [
                 (tuple(from_strict_json(example.arguments)), judge.baked(example.due))
                 for example in self.current.exercise.examples
-                if example.function == function
+                if (example.function, example.gradient) == (function, gradient)
             ]
 
         module = ModuleType("grader_fixtures")
@@ -303,7 +319,11 @@ class _Engine:
         return module
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        text = "points(points, about, draws=40, manual=None): what a check is worth, and for what"
+        text = (
+            "points(points, about, draws=40, manual=None, hint=None, explanation=''): what a check "
+            "is worth, and for what; what is said where it fails (in place of the judge's words), "
+            "and where it passes"
+        )
         config.addinivalue_line("markers", text)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -405,15 +425,22 @@ def _report(
         return CheckReport(**common, score=None, outcome="not_determined", message=message)
     wrong = check.failure
     if wrong is None:
-        return CheckReport(**common, score=points, outcome="passed")
+        said = marker.kwargs.get("explanation", "")
+        return CheckReport(**common, score=points, outcome="passed", message=said)
     outcome = OUTCOMES.get(type(wrong), "failed")
     message = wrong.message
-    if outcome == "failed" and not isinstance(wrong, judge.UnexpectedException):
+    if outcome == "failed" and "hint" in marker.kwargs:
+        message = marker.kwargs["hint"]
+    elif outcome == "failed" and not isinstance(wrong, judge.UnexpectedException):
         message += f"; {NEXT_STEP}"  # an exception tells its line, which is to be looked at first
     counterexample = None
     if outcome not in ("not_attempted", "needs_person") and isinstance(wrong.asked, _Asked):
         counterexample = Counterexample(
-            _named(wrong.asked.question, exercise), wrong.got, wrong.due or None, wrong.bound
+            _named(wrong.asked.question, exercise),
+            wrong.got,
+            wrong.due or None,
+            wrong.bound,
+            wrong.asked.question.gradient,
         )
     return CheckReport(
         **common,

@@ -1,7 +1,8 @@
 """Frames between the grader and the process that runs a student's code.
 
 A frame is a length and a value. A value is one tag byte and its content: plain numbers and text, a
-list, a tuple or a dict of values, an array (dtype, shape, bytes), or something opaque (described).
+list, a tuple or a dict of values, an array (dtype, shape, bytes), something opaque (described), or
+(to a worker alone) a function of one number, by its terms.
 There is no pickle and no code in it. The reader treats every frame as forged: the length, the
 depth, the number of items, each dtype and each size are checked before anything is built from them.
 
@@ -51,6 +52,12 @@ class WireOpaque(NamedTuple):
     description: str
 
 
+class WireFunction(NamedTuple):
+    """A function of one number: the terms (kind, factor, parameter) that add up to it."""
+
+    terms: list[tuple[str, float, float]]
+
+
 def encode(value: Any) -> bytes:
     """The value as bytes; TypeError for what has no tag (callers make values plain first)."""
     out = bytearray()
@@ -75,6 +82,9 @@ def _write(out: bytearray, value: Any) -> None:
     elif isinstance(value, WireOpaque):
         out += b"O"
         _write_bytes(out, _utf8(value.description))
+    elif isinstance(value, WireFunction):
+        out += b"X"
+        _write(out, value.terms)
     elif isinstance(value, int):
         out += b"I"
         _write_integer(out, value)
@@ -215,6 +225,8 @@ class _Reader:
             return WireOpaque(self.text())
         if tag == b"A":
             return self.array()
+        if tag == b"X" and self.trusted:
+            return WireFunction(self.value(depth + 1))
         if tag in (b"L", b"U"):
             items = [self.value(depth + 1) for _ in range(self.length())]
             return items if tag == b"L" else tuple(items)

@@ -187,6 +187,11 @@ def exclude_each_other(one: judge.Due | None, other: judge.Due | None) -> bool:
             return len(one.parts) != len(other.parts) or any(
                 itertools.starmap(exclude_each_other, zip(one.parts, other.parts, strict=True))
             )
+        case judge.Fields(), judge.Fields():
+            return any(
+                exclude_each_other(due, other.entries.get(name))
+                for name, due in one.entries.items()
+            )
         case judge.Raises(), judge.Raises():
             first, second = getattr(builtins, one.kind), getattr(builtins, other.kind)
             return not (issubclass(first, second) or issubclass(second, first))
@@ -259,29 +264,34 @@ def test_every_check_is_failed_by_some_misconception(examined):
 
 def test_every_witness_shows_a_difference_to_the_truth(examined):
     for entry in examined.entries.misconceptions:
-        wrong, right = answer_to(entry, entry.witness), truth_at(examined, entry)
+        wrong = answers_to(entry, entry.witness)
+        right = [examined.entries.truth(question) for question in asked_at(entry, entry.witness)]
 
-        assert wrong is not None, f"{entry.name} says nothing at its own witness"
-        assert exclude_each_other(wrong, right), f"{entry.name}: {wrong} may be {right}"
+        assert any(wrong), f"{entry.name} says nothing at its own witness"
+        assert any(map(exclude_each_other, wrong, right)), f"{entry.name}: {wrong} may be {right}"
 
 
 def test_any_two_misconceptions_are_told_apart_by_a_witness(examined):
     for function in examined.functions:
         for one, other in itertools.combinations(examined.about(function), 2):
             assert any(
-                exclude_each_other(answer_to(one, witness), answer_to(other, witness))
+                any(map(exclude_each_other, answers_to(one, witness), answers_to(other, witness)))
                 for witness in (one.witness, other.witness)
             ), f"{one.name} and {other.name} agree at the witnesses of both"
 
 
-def answer_to(entry: Misconception, witness: tuple[Any, ...]) -> judge.Due | None:
-    due: judge.Due | None = entry.answer(*witness)
-    return due
+def answers_to(entry: Misconception, witness: tuple[Any, ...]) -> list[judge.Due | None]:
+    """What someone with this misconception answers, and takes for the gradient where it matters."""
+    return [entry.due(question) for question in asked_at(entry, witness)]
 
 
-def truth_at(examined: Examined, entry: Misconception) -> judge.Due | None:
-    constant = entry.function.isupper()
-    return examined.entries.truth(Question(entry.function, None if constant else entry.witness))
+def asked_at(entry: Misconception, witness: tuple[Any, ...]) -> list[Question]:
+    if entry.function.isupper():
+        return [Question(entry.function, None)]
+    value = Question(entry.function, witness)
+    if entry.gradient is None:
+        return [value]
+    return [value, Question(entry.function, witness, gradient=True)]
 
 
 def test_every_misconception_is_explained_in_few_words(examined):

@@ -394,3 +394,54 @@ def test_every_argument_of_every_real_check_is_drawn_safely():
         assert "st.floats" not in text
         assert "st.text" not in text
         assert "parametrize" not in text
+
+
+# --- gradients, and what a check says -------------------------------------------------------------
+
+SLOPE = """
+@pytest.mark.points(1, about="double", explanation="a line has one slope")
+def test_slope(student, examples):
+    '''the slope of double is two'''
+    expect(student.double.gradient(1.0), number(2))
+    for arguments, due in examples("double", gradient=True):
+        expect(student.double.gradient(*arguments), due)
+
+
+@pytest.mark.points(1, about="LIMIT", hint="look at the limit again")
+def test_limit(student):
+    '''the limit is one'''
+    expect(student.LIMIT, number(1))
+"""
+
+
+def test_a_gradient_is_another_question_than_the_value(checks):
+    checks(SLOPE)
+    (findings,) = run(right)
+    questions = [exchange.question for exchange in findings.transcript]
+    assert questions[0] == Question("double", (1.0,), gradient=True)
+    assert questions[0] != Question("double", (1.0,))
+
+
+def test_a_check_says_its_explanation_when_it_passes_and_its_hint_when_it_fails(checks):
+    checks(SLOPE)
+    (passing,) = run(lambda question: Returned(2.0 if question.gradient else 1.0))
+    (failing,) = run(lambda question: Returned(3.0))
+    assert [check.message for check in passing.checks] == ["a line has one slope", ""]
+    assert failing.checks[1].message == "look at the limit again"
+    assert failing.checks[1].counterexample is not None
+    assert failing.checks[0].message.startswith("a wrong number: 3.0")
+
+
+def test_a_formula_in_a_counterexample_is_read_by_people(checks):
+    checks(
+        """
+        @pytest.mark.points(1, about="double")
+        def test_double(student):
+            '''double takes functions'''
+            formula = Formula((("power", 0.5, 2.0), ("exp", -1.0, 3.0)))
+            expect(student.double(formula), number(0))
+        """.replace("@pytest", "from grader.model import Formula\n\n        @pytest", 1)
+    )
+    (findings,) = run(lambda question: Returned(1.0))
+    shown = findings.checks[0].counterexample.arguments["x"]
+    assert shown["formula"] == "0.5*w**2 + -1*exp(3*w)"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader import wire
-from grader.wire import WireArray, WireError, WireOpaque
+from grader.wire import WireArray, WireError, WireFunction, WireOpaque, decode, encode
 from tests import fuzz_wire
 
 tries = settings(deadline=None, derandomize=True, max_examples=150)
@@ -377,3 +377,10 @@ def test_a_stream_that_ends_inside_a_frame_is_at_its_end():
 def test_forged_frames_are_bounded_values_answers_or_refused():
     found = fuzz_wire.run(random.Random(1), 2_000)
     assert set(found) == {"refused by the wire", "out of step", "no answer", "an answer"}
+
+
+def test_only_the_grader_sends_functions():
+    value = [WireFunction([("power", 0.5, 3.0)]), 1.0]
+    assert decode(encode(value), trusted=True) == value
+    with pytest.raises(WireError, match="unknown tag"):
+        decode(encode(value))

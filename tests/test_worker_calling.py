@@ -12,7 +12,7 @@ import pytest
 
 from grader import wire
 from grader.inprocess import ask_namespace
-from grader.model import Missing, Question, Raised, Returned
+from grader.model import Array, Formula, Missing, Question, Raised, Returned
 from grader.worker import calling
 
 
@@ -56,8 +56,10 @@ def test_a_list_arrives_as_a_jax_array(value, dtype, shape):
 
 
 def test_a_dict_arrives_as_a_dict_of_arguments_in_its_order():
-    [got] = given({"weight": [1.0], "loss": [[2.0]], "clip": None})
-    assert list(got) == ["weight", "loss", "clip"]
+    [got] = given({"weight": [1.0], "loss": [[2.0]], "norm": 0.5, "clip": None})
+    assert list(got) == ["weight", "loss", "norm", "clip"]
+    assert isinstance(got["norm"], jax.Array)
+    assert got["norm"].shape == ()
     assert isinstance(got["weight"], jax.Array)
     assert got["loss"].shape == (1, 1)
     assert got["clip"] is None
@@ -369,3 +371,52 @@ def test_every_reply_fits_its_frame():
         frame = calling.encoded(reply)
         assert len(frame) <= wire.MAX_ANSWER // 2
         assert "too large" in wire.decode(frame)[1].description
+
+
+# --- functions as arguments, and gradients of a student's -----------------------------------------
+
+CUBE = Formula((("power", 0.5, 3), ("power", -2.0, 0), ("exp", 0.25, -1.0), ("sin", 1.0, 2.0)))
+
+
+def cube(w):
+    return 0.5 * w**3 - 2 + 0.25 * np.exp(-w) + np.sin(2 * w)
+
+
+@pytest.mark.parametrize("w", [1.5, -0.25, 2, np.float64(0.5), jnp.float32(0.125), np.ones(())])
+def test_a_formula_arrives_as_a_function_of_any_number(w):
+    [function] = given(CUBE)
+    assert isinstance(function(w), jax.Array)
+    assert function(w).shape == ()
+    np.testing.assert_allclose(function(w), cube(w), rtol=1e-6)
+
+
+def test_a_formula_arrives_as_something_that_jax_transforms():
+    [function] = given(CUBE)
+    np.testing.assert_allclose(jax.jit(function)(0.5), cube(0.5), rtol=1e-6)
+    slope = 1.5 * 0.25 - 0.25 * np.exp(-0.5) + 2 * np.cos(1.0)
+    np.testing.assert_allclose(jax.grad(function)(0.5), slope, rtol=1e-6)
+    np.testing.assert_allclose(jax.vmap(function)(jnp.ones(2)), [cube(1.0)] * 2, rtol=1e-6)
+
+
+def gradient(function, *arguments):
+    return ask_namespace({"f": function, "__file__": __file__})(Question("f", arguments, True))
+
+
+def test_a_gradient_is_taken_with_respect_to_the_first_argument():
+    answer = gradient(lambda v, k: k * jnp.sum(v**2), [1.0, 2.0], 3.0)
+    assert answer == Returned(Array("float32", (2,), (6.0, 12.0)))
+
+
+@pytest.mark.parametrize("result", [lambda x: x * x, lambda x: jnp.reshape(x * x, (1,))])
+def test_a_gradient_is_taken_of_a_number_of_any_shape(result):
+    assert gradient(result, 3.0) == Returned(Array("float32", (), (6.0,)))
+
+
+def test_the_gradient_of_a_plain_number_is_zero():
+    assert gradient(lambda x: 0, 3.0) == Returned(Array("float32", (), (0.0,)))
+
+
+def test_what_keeps_jax_from_differentiating_is_the_students():
+    answer = gradient(lambda x: np.sqrt(np.asarray(x)), 3.0)
+    assert isinstance(answer, Raised)
+    assert answer.type_name == "TracerArrayConversionError"

@@ -32,9 +32,7 @@ def holding(entry: Misconception, solution: Ask) -> Ask:
 
     def ask(question: Question) -> Answer:
         right = solution(question)
-        if question.function != entry.function:
-            return right
-        return answer_of(entry.answer(*(question.arguments or ())), right, exactly)
+        return answer_of(entry.due(question), right, exactly)
 
     return ask
 
@@ -66,6 +64,18 @@ def value_of(due: judge.Due | None, right: Value, move: Move) -> Value:
             return Array("float64", shape, moved)
         case judge.Truth(value):
             return value
+        case judge.Text(text):
+            return text
+        case judge.YesOrNo(value):
+            return value
+        case judge.Nothing():
+            return None
+        case judge.Fields(entries):
+            known = right if isinstance(right, dict) else {}
+            made = {n: value_of(due, known.get(n), move) for n, due in entries.items()}
+            return {**known, **made}
+        case judge.Texts():
+            return right
         case judge.Truths(items):
             return Array("bool", (len(items),), items)
         case judge.Several(parts):
@@ -83,6 +93,8 @@ def numbers_of(due: judge.Due | None) -> list[judge.Number]:
             return list(items)
         case judge.Several(parts):
             return [number for part in parts for number in numbers_of(part)]
+        case judge.Fields(entries):
+            return [number for entry in entries.values() for number in numbers_of(entry)]
     return []
 
 
@@ -119,6 +131,10 @@ def _error(due: judge.Due | None, value: Value) -> float:
             if not isinstance(value, tuple) or len(value) != len(parts):
                 return math.inf
             return max(map(_error, parts, value), default=0.0)
+        case judge.Fields(entries):
+            if not isinstance(value, dict) or not entries.keys() <= value.keys():
+                return math.inf
+            return max((_error(due, value[n]) for n, due in entries.items()), default=0.0)
     return 0.0
 
 

@@ -54,6 +54,9 @@ def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
         lines.append(f"  {MARKS[check.outcome]:<8} {worth:>7}  {check.function}: {check.title}")
     told: set[tuple[str, str | None]] = set()
     for check in report.checks:
+        if check.outcome == "passed" and check.message:
+            told_why = f"{check.function}: {check.title}: {check.message}"
+            lines += ["", *(f"  {line}" for line in _wrapped(told_why, 2))]
         if check.outcome in ("passed", "not_attempted", "needs_person"):
             continue
         lines += ["", *_failure(check, for_student, (check.function, check.misconception) in told)]
@@ -70,7 +73,8 @@ def _failure(check: CheckReport, for_student: bool, told: bool) -> list[str]:
     found = check.counterexample
     if found is not None:
         arguments = ", ".join(f"{name}={_value(value)}" for name, value in found.arguments.items())
-        call = f"{check.function}({arguments})" if found.arguments else check.function
+        function = f"jax.grad({check.function})" if found.gradient else check.function
+        call = f"{function}({arguments})" if found.arguments else function
         lines += [f"    {line}" for line in _wrapped(f"input: {call}", 4)]
         lines += [f"    {line}" for line in _wrapped(f"got:   {found.got}", 4)]
         if found.due and not (for_student and check.visibility == "hidden"):
@@ -86,6 +90,9 @@ def _failure(check: CheckReport, for_student: bool, told: bool) -> list[str]:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, dict):
+        items = (f"{name!r}: {_value(item)}" for name, item in value.items())
+        return str(value["formula"]) if "formula" in value else "{" + ", ".join(items) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, float):

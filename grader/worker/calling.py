@@ -7,7 +7,7 @@ none of them is an exception here.
 import builtins
 import contextlib
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -70,24 +70,29 @@ def switches_kept() -> Iterator[None]:
 class _Argument:
     """One argument as the contract states it, and whether it is still what it was.
 
-    A list becomes a float32 (or bool) JAX array, a dict a dict of arguments, and anything else
-    stays the plain Python value it is.
+    A list becomes a float32 (or bool) JAX array, a `WireFunction` a function, a dict a dict of
+    arrays (a float in it one without dimensions), and anything else stays the plain Python value
+    it is.
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, inside: bool = False) -> None:
         import jax.numpy as jnp
 
         self.given = value
         self._data: bytes | None = None
         self._entries: dict[str, _Argument] | None = None
-        if isinstance(value, list):
-            flat = value[0] if value and isinstance(value[0], list) else value
-            kind = "bool" if flat and isinstance(flat[0], bool) else "float32"
+        if isinstance(value, list) or (inside and isinstance(value, float)):
+            first = value
+            while isinstance(first, list) and first:
+                first = first[0]
+            kind = "bool" if isinstance(first, bool) else "float32"
             original: np.ndarray[Any, Any] = np.asarray(value, dtype=kind)
             self._data = original.tobytes()
             self.given = jnp.asarray(original)
+        elif isinstance(value, wire.WireFunction):
+            self.given = function_of(value.terms)
         elif isinstance(value, dict):
-            self._entries = {name: _Argument(item) for name, item in value.items()}
+            self._entries = {name: _Argument(item, inside=True) for name, item in value.items()}
             self.given = {name: entry.given for name, entry in self._entries.items()}
 
     def changed(self) -> bool:
@@ -108,9 +113,11 @@ def call(
     name: str,
     arguments: list[Any] | None,
     filenames: Collection[Any] = (),
+    gradient: bool = False,
 ) -> Reply:
     """Call `namespace[name]` on fresh arguments; with `arguments` None, look at it instead.
 
+    With `gradient` its gradient is called, with respect to the first argument.
     `filenames` are what the lines of the student's file go by; without them, `__file__`.
     """
     if name not in namespace:
@@ -120,12 +127,44 @@ def call(
         if arguments is None:
             return ("returned", portable(namespace[name]), False)
         given = [_Argument(value) for value in arguments]
-        result = namespace[name](*(argument.given for argument in given))
+        function = gradient_of(namespace[name]) if gradient else namespace[name]
+        result = function(*(argument.given for argument in given))
         reset_switches()
         changed = any(argument.changed() for argument in given)
         return ("returned", portable(result), changed)
     except BaseException as error:
         return raised(error, filenames or (namespace.get("__file__"),))
+
+
+def function_of(terms: list[tuple[str, float, float]]) -> Callable[[Any], Any]:
+    """The JAX function of one number that the terms add up to; `grader.model.Formula` tells how.
+
+    It takes a Python number, a 0-d array or a tracer, and returns a 0-d array.
+    """
+    import jax.numpy as jnp
+
+    def function(w: Any) -> Any:
+        w = jnp.asarray(w, dtype=float)
+        total = jnp.zeros_like(w)
+        for kind, factor, parameter in terms:
+            if kind == "power":
+                total = total + factor * w ** int(parameter)
+            else:
+                total = total + factor * getattr(jnp, kind)(parameter * w)
+        return total
+
+    return function
+
+
+def gradient_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """JAX's gradient of a student's function, which may return a plain 0 or a shape-(1,) array."""
+    import jax
+    import jax.numpy as jnp
+
+    def scalar(*arguments: Any) -> Any:
+        return jnp.reshape(jnp.asarray(function(*arguments), dtype=float), ())
+
+    return jax.grad(scalar)
 
 
 def raised(error: BaseException, filenames: Collection[Any]) -> Reply:

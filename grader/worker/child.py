@@ -92,10 +92,11 @@ def serve(requests: int, replies: int, output: int) -> None:
             reply = calling.encoded(submission.run(unit))
         else:
             assert submission is not None, "prepare comes first"
-            name, arguments = rest
+            name, arguments, gradient = rest
             _redirect(output)
             allow_cpu(limits["call_cpu"])
-            result = calling.call(submission.namespace, name, arguments, submission.filenames)
+            names = submission.filenames
+            result = calling.call(submission.namespace, name, arguments, names, gradient)
             if result[0] == "missing":
                 result = ("missing", submission.why_missing(name))
             reply = calling.encoded(result)
