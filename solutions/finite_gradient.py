@@ -36,7 +36,7 @@ import jax.numpy as jnp
 #
 # and the guard seems to work: the values are right. The gradient is NaN all the same. Someone adds
 # `nan_to_num` to the gradient, and one bad example now silences the good ones. Someone adds a small
-# number under the root, and the gradient is finite and a million times too large.
+# number under the root, and the gradient is finite and enormous.
 
 # %% [markdown]
 # ## The idea
@@ -47,16 +47,18 @@ import jax.numpy as jnp
 #
 # $$\frac{d}{dx}\sqrt{x} = \frac{1}{2\sqrt{x}},$$
 #
-# which is infinite at $x = 0$ and NaN below. For a choice, `where(c, a, b)`, the slope is 1 towards
-# the branch that was chosen and 0 towards the other one.
+# which is infinite at $x = 0$ and NaN below. A choice, `where(c, a, b)`, doesn't multiply: it hands
+# $g$ on to the branch that was chosen and a plain 0 to the other one, whatever $g$ is.
 #
-# Both branches have been computed, and both are walked back through. Towards the branch that was
-# *not* chosen goes $g = 0$, and there it is multiplied: $0 \cdot \infty$ and
-# $0 \cdot \text{NaN}$ are NaN. At the very end, the contributions of both branches to $x$ are
-# added. NaN plus anything is NaN.
+# Now put the choice *after* the root, as above, and let $x$ be 0. The root is the branch that was
+# not chosen, so it receives $g = 0$. But it was computed, and it is walked back through all the
+# same: $0 \cdot \infty$ is NaN, and that is what $x$ receives. Below 0 it is $0 \cdot \text{NaN}$.
 #
-# So a choice afterwards protects the value and not the gradient. What does protect the gradient is
-# that the dangerous operation never *sees* the dangerous number.
+# Put the choice *before* the root, so that the root sees a stand-in. Whatever comes back from the
+# root now arrives at the choice first, and the choice sends $x$ a plain 0.
+#
+# So a choice afterwards protects the value and not the gradient. What protects the gradient is a
+# choice that stands between the bad number and the operation that can't bear it.
 
 # %% [markdown]
 # ## Predict first
@@ -162,8 +164,8 @@ def masked_mean_square(residuals: jax.Array, mask: jax.Array) -> jax.Array:
 # <summary>Hint: open it when you are stuck</summary>
 #
 # - **Root.** Two choices are needed. One decides what the root is shown, the other what is
-#   returned. Both ask the same question. What the root is shown when the number is no good doesn't
-#   matter, as long as root and slope are finite there.
+#   returned. Both ask the same question. Show the root a number where it and its slope are finite:
+#   then nothing that isn't finite is ever computed, and tools that stop at NaN keep quiet.
 # - **Norm.** The only root is the one of the sum of the squares.
 # - **Masked mean.** Which operation in the table above met the NaN? Let it meet something else.
 #   Then look at the division, and ask what happens to it when the mask keeps nothing.
@@ -211,8 +213,8 @@ def masked_mean_square(residuals: jax.Array, mask: jax.Array) -> jax.Array:
 # ## Carry forward
 #
 # - A right value says nothing about the gradient. Check both, and at the corners.
-# - Choose *before* the dangerous operation, so that it never sees the dangerous number; and once
-#   more after it, for the value.
+# - Choose *before* the dangerous operation, so that it never sees the dangerous number. Where the
+#   stand-in would show in the value, choose once more after it.
 # - When the loss is finite and the gradient is not, look for roots, logarithms, quotients and
 #   powers that meet a 0, and for a mask that comes after them.
 # - Gradient 0 at a corner is a decision, not a fact: the root has no slope at 0, and the norm has
