@@ -106,6 +106,12 @@ class Several(Struct, frozen=True, tag=True):
     parts: tuple["Due | None", ...]
 
 
+class OneOf(Struct, frozen=True, tag=True):
+    """Any of these, where two readings of what is asked are both sensible."""
+
+    options: tuple["Due", ...]
+
+
 class Written(Struct, frozen=True, tag=True):
     """A text that a person reads; it is enough that there is one."""
 
@@ -126,6 +132,7 @@ Due: TypeAlias = (
     | Nothing
     | Fields
     | Texts
+    | OneOf
     | Several
     | Written
     | Raises
@@ -288,15 +295,39 @@ def finite_part(asked: Asked, part: int, of: int, shape: tuple[int, ...] | None)
 
 
 def finite_at(asked: Asked, *path: str) -> list[Fraction]:
-    """The finite numbers of a list of any length, under these keys of dicts in dicts."""
+    """The finite numbers of a list of any length (or the one number), under these keys of dicts in
+    dicts."""
 
     def read(reader: "_Reader", value: Value) -> list[Fraction]:
         for name in path:
             value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
         shape, _ = reader.flat(value, Numbers((0,), ()))
-        return reader.all_finite(value, (math.prod(shape),))
+        return reader.all_finite(value, (math.prod(shape),)) if shape else [reader.finite(value)]
 
     return _taken(asked, f"finite numbers in {'.'.join(path)}", read)
+
+
+def nones_at(asked: Asked, *path: str) -> list[bool]:
+    """Which items of a list, under these keys of dicts in dicts, are None."""
+
+    def read(reader: "_Reader", value: Value) -> list[bool]:
+        for name in path:
+            value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
+        if not isinstance(value, tuple):
+            raise WrongKind(f"{_kind(value)} where a list is due", shown(value), "a list")
+        return [item is None for item in value]
+
+    return _taken(asked, f"a list in {'.'.join(path)}", read)
+
+
+def require(asked: Asked, holds: bool, what: str) -> None:
+    """Refuse an answer that breaks a rule of the contract; `what` says the rule."""
+
+    def read(_: "_Reader", value: Value) -> None:
+        if not holds:
+            raise WrongValue(what, shown(value), what)
+
+    _taken(asked, what, read)
 
 
 def json_ready(asked: Asked) -> None:
@@ -423,6 +454,8 @@ class _Reader:
                 self._fields(value, due)
             case Texts():
                 self._texts(value)
+            case OneOf(options):
+                self._one_of(value, options)
             case Several():
                 for part, part_due in zip(self.parts(value, due), due.parts, strict=True):
                     if part_due is not None:
@@ -554,6 +587,16 @@ class _Reader:
                 if len(due.entries) > 1 or not due.unanswered:
                     wrong.message = f"{name}: {wrong.message}"
                 raise
+
+    def _one_of(self, value: Value, options: tuple[Due, ...]) -> None:
+        first: Wrong | None = None
+        for option in options:
+            try:
+                return self.value(value, option)
+            except Wrong as wrong:
+                first = first or wrong
+        assert first is not None, "one option at least"
+        raise first
 
     def _texts(self, value: Value) -> None:
         due = told(Texts())
@@ -759,6 +802,8 @@ def told(due: Due) -> str:
             return "{" + ", ".join(f"{name!r}: {text}" for name, text in pairs) + "}"
         case Texts():
             return "a dict of texts, none of them blank"
+        case OneOf(options):
+            return " or ".join(map(told, options))
         case Truths(values):
             return _nested([str(value) for value in values], (len(values),))
         case Several(parts):
@@ -797,6 +842,8 @@ def bake(due: Due) -> dict[str, Any]:
             return {"fields": baked_entries, "unanswered": unanswered}
         case Texts():
             return {"texts": True}
+        case OneOf(options):
+            return {"one_of": [bake(option) for option in options]}
         case Several(parts):
             return {"parts": [None if part is None else bake(part) for part in parts]}
         case Written():
@@ -834,6 +881,8 @@ def baked(data: dict[str, Any]) -> Due:
             return Fields(dues, unanswered)
         case {"texts": True}:
             return Texts()
+        case {"one_of": options}:
+            return OneOf(tuple(baked(option) for option in options))
         case {"parts": parts}:
             return Several(tuple(None if part is None else baked(part) for part in parts))
         case {"written": True}:
