@@ -1,7 +1,8 @@
 """Functions of one number, as sums of terms: exact values, derivatives, difference quotients.
 
-A `Formula` arrives at a student's function as a JAX function. What that computes is ours, so its
-error is known: a term factor*w**k is k products, and each of T terms passes through T sums at most.
+A formula is its terms, (kind, factor, parameter), as `grader.model.Formula` tells. It arrives at a
+student's function as a JAX function. What that computes is ours, so its error is known: a term
+factor*w**k is k products, and each of T terms passes through T sums at most.
 """
 
 import math
@@ -9,9 +10,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from grader.exact.rounding import GRANTED, Plain, Rounded, gamma, upward
-from grader.model import Formula
 
 Term = tuple[str, float, float]
+Terms = tuple[Term, ...]
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "exp": math.exp,
@@ -20,15 +21,14 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
 }
 
 
-def polynomial(*coefficients: float) -> Formula:
+def polynomial(*coefficients: float) -> Terms:
     """c0 + c1*w + c2*w**2 + ..., without the terms that are zero."""
-    terms = [("power", float(c), float(k)) for k, c in enumerate(coefficients) if c]
-    return Formula(tuple(terms))
+    return tuple(("power", float(c), float(k)) for k, c in enumerate(coefficients) if c)
 
 
-def derivative(formula: Formula) -> Formula:
+def derivative(formula: Terms) -> Terms:
     """The derivative, term by term; the empty sum for a constant."""
-    return Formula(tuple(new for term in formula.terms for new in _differentiated(term)))
+    return tuple(new for term in formula for new in _differentiated(term))
 
 
 def _differentiated(term: Term) -> list[Term]:
@@ -40,21 +40,21 @@ def _differentiated(term: Term) -> list[Term]:
     return [(name, sign * factor * parameter, parameter)]
 
 
-def times(formula: Formula, factor: float) -> Formula:
+def times(formula: Terms, factor: float) -> Terms:
     """The formula, every term multiplied."""
-    return Formula(tuple((kind, factor * c, parameter) for kind, c, parameter in formula.terms))
+    return tuple((kind, factor * c, parameter) for kind, c, parameter in formula)
 
 
-def value(formula: Formula, weight: float) -> float:
+def value(formula: Terms, weight: float) -> float:
     """The formula's value in double precision."""
     return math.fsum(
         factor
         * (weight ** int(parameter) if kind == "power" else _FUNCTIONS[kind](parameter * weight))
-        for kind, factor, parameter in formula.terms
+        for kind, factor, parameter in formula
     )
 
 
-def difference_quotient(formula: Formula, ahead: Plain, behind: Plain) -> Rounded:
+def difference_quotient(formula: Terms, ahead: Plain, behind: Plain) -> Rounded:
     """(f(ahead) - f(behind))/(ahead - behind), exactly, of a polynomial.
 
     f(w) is off by what its own arithmetic and a rounded w make of it. In the monomials of f, which
@@ -65,25 +65,25 @@ def difference_quotient(formula: Formula, ahead: Plain, behind: Plain) -> Rounde
 
     ValueError for a formula that is no polynomial.
     """
-    if any(kind != "power" for kind, _, _ in formula.terms):
+    if any(kind != "power" for kind, _, _ in formula):
         raise ValueError("an exact quotient is known of polynomials alone")
     first, second = Fraction(ahead), Fraction(behind)
     width = first - second
     difference = _exact(formula, first) - _exact(formula, second)
     size = (_size(formula, first) + _size(formula, second)) / abs(width)
-    degree = max((int(parameter) for _, _, parameter in formula.terms), default=0)
-    operations = 3 * degree + len(formula.terms) + 4
+    degree = max((int(parameter) for _, _, parameter in formula), default=0)
+    operations = 3 * degree + len(formula) + 4
     bound = upward(gamma(GRANTED * operations) * size)
     return Rounded(difference / width, bound, size)
 
 
-def _exact(formula: Formula, weight: Fraction) -> Fraction:
-    terms = (Fraction(factor) * weight ** int(parameter) for _, factor, parameter in formula.terms)
+def _exact(formula: Terms, weight: Fraction) -> Fraction:
+    terms = (Fraction(factor) * weight ** int(parameter) for _, factor, parameter in formula)
     return sum(terms, Fraction(0))
 
 
-def _size(formula: Formula, weight: Fraction) -> Fraction:
+def _size(formula: Terms, weight: Fraction) -> Fraction:
     return sum(
-        (abs(Fraction(c) * weight ** int(parameter)) for _, c, parameter in formula.terms),
+        (abs(Fraction(c) * weight ** int(parameter)) for _, c, parameter in formula),
         Fraction(0),
     )

@@ -7,11 +7,31 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from grader.exact import formulas
-from grader.exact.formulas import derivative, polynomial, times, value
 from grader.judge import Number, Truth, expect, number
 from grader.model import Formula, Misconception
 
 TITLE = "Trust a gradient, but difference it"
+
+
+def polynomial(*coefficients: float) -> Formula:
+    """c0 + c1*w + c2*w**2 + ..."""
+    return Formula(formulas.polynomial(*coefficients))
+
+
+def derivative(function: Formula) -> Formula:
+    """The gradient that is right."""
+    return Formula(formulas.derivative(function.terms))
+
+
+def times(function: Formula, factor: float) -> Formula:
+    """The function, multiplied."""
+    return Formula(formulas.times(function.terms, factor))
+
+
+def value(function: Formula, weight: float) -> float:
+    """What it is at a weight."""
+    return formulas.value(function.terms, weight)
+
 
 # --- what is due ---------------------------------------------------------------------------------
 
@@ -23,7 +43,7 @@ def central_difference(function: Formula, weight: float, step: float) -> Number:
 
 def quotient(function: Formula, ahead: Fraction, behind: Fraction) -> Number:
     """The slope between two points of a polynomial."""
-    return number(formulas.difference_quotient(function, ahead, behind))
+    return number(formulas.difference_quotient(function.terms, ahead, behind))
 
 
 def gradient_check(function: Formula, gradient: Formula, weight: float) -> Truth:
@@ -183,7 +203,7 @@ def slope(function: Formula, weight: float, step: float) -> Number:
         (Fraction(c) * Fraction(weight) ** int(k) for _, c, k in derivative(function).terms),
         Fraction(0),
     )
-    return number(exact, formulas.difference_quotient(function, weight + step, weight).bound)
+    return number(exact, formulas.difference_quotient(function.terms, weight + step, weight).bound)
 
 
 def ahead(function: Formula, weight: float, step: float) -> Number:
