@@ -62,7 +62,9 @@ def made(
 
 
 @functools.lru_cache(2_000)
-def _made(rate: float, steps: int, clip: float, x: Any, y: Any, start: float) -> Any:
+def _made(
+    rate: float, steps: int, clip: float, x: tuple[float, ...], y: tuple[float, ...], start: float
+) -> tuple[Rounded, list[clipped.Row]]:
     return clipped.run(rate, steps, clip, x, y, start)
 
 

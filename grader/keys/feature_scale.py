@@ -66,7 +66,9 @@ def made(
 
 
 @functools.lru_cache(2_000)
-def _made(rate: float, scale: float, steps: int, features: Any, targets: Any) -> Any:
+def _made(
+    rate: float, scale: float, steps: int, features: tuple[float, ...], targets: tuple[float, ...]
+) -> tuple[list[Rounded], list[Rounded], list[Rounded]]:
     return scaled.comparison(rate, scale, steps, features, targets)
 
 

@@ -169,8 +169,8 @@ def test_multiplier_is_exact(student, rate, features):
 @example(case=(0.25, 3, [0.0, 0.0]), true_weight=3.0, initial_weight=1.0)
 def test_weights_of_a_run_that_settles(student, case, true_weight, initial_weight):
     """predicted_weights, where the error shrinks, from any start to any true weight"""
-    answer = student.predicted_weights(*case, true_weight, initial_weight)
-    expect(answer, predicted_weights(*case, true_weight, initial_weight))
+    run = (*case, true_weight, initial_weight)
+    expect(student.predicted_weights(*run), predicted_weights(*run))
 
 
 @pytest.mark.points(0.75, about="predicted_weights", draws=15)
@@ -179,8 +179,8 @@ def test_weights_of_a_run_that_settles(student, case, true_weight, initial_weigh
 @example(case=(1.5, 6, [1.0, -1.0, 1.0]), true_weight=-2.0, initial_weight=0.5)
 def test_weights_of_a_run_that_diverges(student, case, true_weight, initial_weight):
     """predicted_weights, where the error grows"""
-    answer = student.predicted_weights(*case, true_weight, initial_weight)
-    expect(answer, predicted_weights(*case, true_weight, initial_weight))
+    run = (*case, true_weight, initial_weight)
+    expect(student.predicted_weights(*run), predicted_weights(*run))
 
 
 @pytest.mark.points(1.25, about="predicted_losses", draws=20)
@@ -193,8 +193,8 @@ def test_weights_of_a_run_that_diverges(student, case, true_weight, initial_weig
 @example(case=(0.25, 3, [0.0, 0.0]), true_weight=3.0, initial_weight=1.0)
 def test_losses_of_a_run_that_settles(student, case, true_weight, initial_weight):
     """predicted_losses, where the error shrinks, from any start to any true weight"""
-    answer = student.predicted_losses(*case, true_weight, initial_weight)
-    expect(answer, predicted_losses(*case, true_weight, initial_weight))
+    run = (*case, true_weight, initial_weight)
+    expect(student.predicted_losses(*run), predicted_losses(*run))
 
 
 @pytest.mark.points(0.75, about="predicted_losses", draws=15)
@@ -203,8 +203,8 @@ def test_losses_of_a_run_that_settles(student, case, true_weight, initial_weight
 @example(case=(1.5, 6, [1.0, -1.0, 1.0]), true_weight=-2.0, initial_weight=0.5)
 def test_losses_of_a_run_that_diverges(student, case, true_weight, initial_weight):
     """predicted_losses, where the error grows"""
-    answer = student.predicted_losses(*case, true_weight, initial_weight)
-    expect(answer, predicted_losses(*case, true_weight, initial_weight))
+    run = (*case, true_weight, initial_weight)
+    expect(student.predicted_losses(*run), predicted_losses(*run))
 
 
 @pytest.mark.points(1, about="regime", draws=30)

@@ -95,9 +95,9 @@ def test_run_rows_belong_together(student, run):
     """each row holds the loss and the gradients of the weight that is in it"""
     answer = student.clipped_run(*run)
     weights = finite_part(answer, 1, of=2, shape=(run[1], 4))[0::4]
-    expect(
-        answer, Several((None, numbers([row_at(w, max(map(abs, weights)), run) for w in weights])))
-    )
+    largest = max(map(abs, weights))
+    rows = [row_at(weight, largest, run) for weight in weights]
+    expect(answer, Several((None, numbers(rows))))
 
 
 def row_at(weight: Fraction, largest: Fraction, run: Run) -> list[Number]:
@@ -113,8 +113,8 @@ def row_at(weight: Fraction, largest: Fraction, run: Run) -> list[Number]:
     pairs = [(Fraction(x), Fraction(y)) for x, y in zip(features, targets, strict=True)]
     scale = largest + max(abs(y) for _, y in pairs)
     off = 2 * gamma((steps + 1) * (24 * n + 80)) * (scale + Fraction(rate) * Fraction(clip))
-    loss = sum((weight * x - y) ** 2 for x, y in pairs) / n
-    slope = abs(2 * sum(x * (weight * x - y) for x, y in pairs) / n)
+    loss = sum(((weight * x - y) ** 2 for x, y in pairs), Fraction(0)) / n
+    slope = abs(2 * sum((x * (weight * x - y) for x, y in pairs), Fraction(0)) / n)
     slope_bound = gamma(4 * n + 14) * 32 * scale + 32 * off
     used = min(slope, Fraction(clip))
     return [

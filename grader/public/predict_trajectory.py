@@ -96,7 +96,7 @@ def test_losses_depend_on_the_distance(student, run, true_weight, initial_weight
     found = finite_numbers(answer, (run[1],))
     # No distance is larger than the first, and no squared feature than 16. A loss changes by at
     # most 2*16*distance for each unit that the weight is off, beside its own roundings.
-    largest = sum(abs(Fraction(number)) for number in (true_weight, initial_weight, shift))
+    largest = abs(Fraction(true_weight)) + abs(Fraction(initial_weight)) + abs(Fraction(shift))
     off = apart(run, largest)
     bound = 32 * (largest + off) * off + gamma(400) * 64 * largest**2
     again = student.predicted_losses(*run, shift - true_weight, shift - initial_weight)
