@@ -180,6 +180,8 @@ def taken(value):
     return {taken}
 
 def given(value):
+    if isinstance(value, str):
+        return value
     if isinstance(value, tuple):
         return tuple(given(part) for part in value)
     return {given}
