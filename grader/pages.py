@@ -24,13 +24,9 @@ LF = b"\n"
 
 
 class Page(Struct, frozen=True):
-    """A page's cells of code, as (source, first line), and the text of its other cells.
-
-    `plain`: a script without cell markers.
-    """
+    """A page's cells of code, as (source, first line), and the text of its other cells."""
 
     cells: tuple[tuple[str, int], ...]
-    plain: bool
     notebook: bool
     text: str = ""
     notes: tuple[str, ...] = ()
@@ -106,7 +102,7 @@ def _script(text: str) -> Page:
     cells: list[tuple[str, int]] = []
     texts: list[str] = []
     lines: list[str] = []
-    first, is_code, marked = 1, True, False
+    first, is_code = 1, True
     for number, line in enumerate([*text.split("\n"), "# %%"], start=1):
         marker = _MARKER.match(line)
         if not marker:
@@ -117,11 +113,10 @@ def _script(text: str) -> Page:
         else:
             texts += [line.removeprefix("#").removeprefix(" ") for line in lines]
         is_code = "[markdown]" not in marker[1] and "[raw]" not in marker[1]
-        marked = marked or number <= text.count("\n") + 1
         lines, first = [], number + 1
     kept = [(source, line) for source, line in cells if source.strip()]
     _count(kept)
-    return Page(tuple(kept), plain=not marked, notebook=False, text="\n".join(texts))
+    return Page(tuple(kept), notebook=False, text="\n".join(texts))
 
 
 def _notebook(data: bytes) -> Page:
@@ -146,7 +141,7 @@ def _notebook(data: bytes) -> Page:
     _count(cells)
     code = [(source if kind == "code" else "", 1) for source, kind in cells]
     texts = [source for source, kind in cells if kind != "code"]
-    return Page(tuple(code), plain=False, notebook=True, text="\n".join(texts))
+    return Page(tuple(code), notebook=True, text="\n".join(texts))
 
 
 def _source(cell: dict[str, Any]) -> str:

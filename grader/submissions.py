@@ -30,7 +30,7 @@ HAND_INS = (  # endings of what a student hands in, those first that hold others
     *(".py", ".ipynb", ".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"),
 )
 _ENDINGS = (".txt", ".json", ".py", ".ipynb")
-_NO_CODE = code_fingerprint(Page((), plain=True, notebook=False))
+_NO_CODE = code_fingerprint(Page((), notebook=False))
 _COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
@@ -54,7 +54,8 @@ class Found(Struct, frozen=True):
         match event.kind:
             case "syntax":
                 column = f", column {event.column}" if event.column else ""
-                whole = self.source is not None and self.source.split
+                cells = self.source.cells if self.source else ()
+                whole = len(cells) == 1 and not self.notebook
                 lost = "the whole file is" if whole else "this cell is"
                 return f"{where}{column}: syntax error ({event.message}); {lost} not run"
             case "left_out":
@@ -323,7 +324,6 @@ def _read(name: str, file: _File, files: Sequence[_File], notes: Sequence[str]) 
     source = Source(
         filename=PurePosixPath(file.name).name,
         cells=page.cells,
-        split=page.plain,
         modules={"lesson": lesson()},
         helpers=helpers,
     )

@@ -112,14 +112,12 @@ def test_bytes_that_are_no_utf8_are_told_by_line_wherever_they_stand(lines):
 
 def test_a_script_without_markers_is_one_plain_cell():
     page = read_page(b"a = 1\n\nb = 2\n", "x.py")
-    assert page.plain
     assert page.cells == (("a = 1\n\nb = 2\n", 1),)
 
 
 def test_percent_cells_keep_their_lines_and_text_cells_are_no_code():
     text = "import a\n# %% one\nx = 1\n#%%\ny = 2\n# %% [markdown]\n# def z(): text\n"
     page = read_page(text.encode(), "x.py")
-    assert not page.plain
     assert page.cells == (("import a", 1), ("x = 1", 3), ("y = 2", 5))
     assert page.text == "def z(): text\n"
 
