@@ -59,7 +59,7 @@ class Found(Struct, frozen=True):
                 lost = "the whole file is" if whole else "this cell is"
                 return f"{where}{column}: syntax error ({event.message}); {lost} not run"
             case "left_out":
-                return f"{where}: {event.message!r} is notebook syntax, and was left out"
+                return f"{where}: {event.message}"
             case "timed_out":
                 return f"{where}: loading reached the time limit here; {_after(event)}"
             case "crashed":

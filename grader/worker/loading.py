@@ -125,8 +125,8 @@ class Submission:
                 ast.increment_lineno(tree, lines_before)
                 left_out = left_out[: MAX_LEFT_OUT - told]
                 told += len(left_out)
-                for line, text in left_out:
-                    replies.append(("left_out", number, line + lines_before, cut(text, 100)))
+                for item in left_out:
+                    replies.append(("left_out", number, item.line + lines_before, item.told))
                     self.units.append(None)
                 lines_before = 0
                 units = self._compiled(tree, filename)
