@@ -151,6 +151,23 @@ def test_a_line_of_a_script_counts_from_its_top(sandbox):
 
 
 @pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("\n\nit's", 5, "(detected at line 5)"),
+        ("%magic\nfor x in 'abc':\n", 4, "after 'for' statement on line 4"),
+        ("def f(\n\n]", 5, "does not match opening parenthesis '(' on line 3"),
+    ],
+)
+def test_a_syntax_error_speaks_of_the_lines_of_the_file(sandbox, text, line, words):
+    page = read_page(f"x = 1\n# %%\n{text}\n# %%\ny = 1".encode(), "page.py")
+    with loaded(sandbox, Source("page.py", page.cells, {}, {})) as worker:
+        event = worker.events[-1]
+        assert (event.kind, event.line) == ("syntax", line)
+        assert words in event.message
+        assert look(worker, "y") == Returned(1)
+
+
+@pytest.mark.parametrize(
     ("cell", "line", "column"),
     [
         ("def g(:\n    pass", 1, 7),

@@ -118,23 +118,20 @@ class Submission:
         for number, ((source, first_line), filename) in enumerate(
             zip(cells, filenames, strict=True)
         ):
-            lines_before = first_line - 1
-            try:
-                tree, left_out = parsed(source, filename)
+            try:  # with the lines above it, so that Python's messages are of the file's lines
+                tree, left_out = parsed("\n" * (first_line - 1) + source, filename)
                 self.guarded |= _guarded_names(tree)
-                ast.increment_lineno(tree, lines_before)
                 left_out = left_out[: MAX_LEFT_OUT - told]
                 told += len(left_out)
                 for item in left_out:
-                    replies.append(("left_out", number, item.line + lines_before, item.told))
+                    replies.append(("left_out", number, item.line, item.told))
                     self.units.append(None)
-                lines_before = 0
                 units = self._compiled(tree, filename)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 if whole := self._uncut(cells):
                     self.units = []
                     return self.prepare(whole)
-                replies.append(_syntax_reply(error, number, first_line, lines_before))
+                replies.append(_syntax_reply(error, number, first_line))
                 self.units.append(None)
                 continue
             for line, unit in units:
@@ -263,9 +260,9 @@ def _hint(error: SyntaxError) -> str:
     return ""
 
 
-def _syntax_reply(error: BaseException, cell: int, first_line: int, lines_before: int) -> Reply:
+def _syntax_reply(error: BaseException, cell: int, first_line: int) -> Reply:
     if isinstance(error, SyntaxError):
-        line = (error.lineno or first_line - lines_before) + lines_before
+        line = error.lineno or first_line
         return (
             "syntax",
             cell,
