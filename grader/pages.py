@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 # What no exporting of a notebook keeps as it is: magics, shell lines, and what they become.
 _NOTEBOOK_ONLY = re.compile(r"\s*(?:%{1,2}[a-z]|!(?!=)|get_ipython\(\))")
-_MARKER = re.compile(r"^#\s*%%(.*)$")
+_MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
 SAVE = "save the file as text in UTF-8"
 MAX_CELLS = 2_000
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would

@@ -122,6 +122,27 @@ def test_percent_cells_keep_their_lines_and_text_cells_are_no_code():
     assert page.text == "def z(): text\n"
 
 
+@pytest.mark.parametrize("line", ["# %%time", "#%%capture out", "# %%writefile a.py", "# %%x"])
+def test_a_cell_magic_in_a_comment_is_no_marker(line):
+    assert len(cells_of(f"a = 1\n{line}\n# b = 2\nc = 3\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["# %%", "#%%", "# %% ", "# %%\ta title", "# %% title", "#  %% [code]", "# %%%% part"]
+)
+def test_a_marker_is_followed_by_white_space_or_nothing(line):
+    assert cells_of(f"a = 1\n{line}\nc = 3\n") == (("a = 1", 1), ("c = 3\n", 3))
+
+
+@pytest.mark.parametrize("kind", ["[markdown]", "[raw]"])
+@pytest.mark.parametrize("start", ["# %% ", "#%%"])
+def test_a_marker_of_a_text_cell_need_not_have_a_space(start, kind):
+    assert cells_of(f"a = 1\n{start}{kind}\n# text\n# %%\nc = 3\n") == (
+        ("a = 1", 1),
+        ("c = 3\n", 5),
+    )
+
+
 def test_every_line_of_a_generated_page_is_where_it_was():
     text = (ROOT / "exercises" / "ones_bound.py").read_text()
     lines = text.split("\n")
