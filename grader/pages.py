@@ -1,5 +1,6 @@
 """Read a script or notebook into cells of code. Nothing here runs or parses the code itself."""
 
+import ast
 import codecs
 import hashlib
 import io
@@ -12,8 +13,17 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-# What no exporting of a notebook keeps as it is: magics, shell lines, and what they become.
-_NOTEBOOK_ONLY = re.compile(r"\s*(?:%{1,2}[a-z]|!(?!=)|get_ipython\(\))")
+# What no exporting of a notebook keeps as it is: magics, shell lines, help marks, words that run as
+# magics without their mark, and what they all become.
+_NOTEBOOK_ONLY = re.compile(
+    r"(?:\w[\w., ]*= *)?(?:%{1,2}[a-z]|!(?!=)|get_ipython\(\))"
+    r"|\?\??[\w.*%]|[\w.*%]+\?\??\s*(?:#|$)"
+    r"|(?:pip|pip3|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir)\s+[^\s=]"
+)
+_LITERAL = r"""('[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")"""
+_EXPORTED_CELL = re.compile(
+    rf"^get_ipython\(\)\.run_cell_magic\({_LITERAL}, {_LITERAL}, {_LITERAL}\)$", re.MULTILINE
+)
 _MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
 SAVE = "save the file as text in UTF-8"
 MAX_CELLS = 2_000
@@ -157,12 +167,27 @@ def _count(cells: Sized) -> None:
         raise Unreadable(f"it has {len(cells)} cells; more than {MAX_CELLS} are not read")
 
 
+def code_of(page: Page) -> str:
+    """The code of all cells. A cell that an export has made a text of is a cell again."""
+    return "\n".join(_EXPORTED_CELL.sub(_as_cell, source) for source, _ in page.cells)
+
+
 def code_fingerprint(page: Page) -> str:
     """A fingerprint of the code alone, the same for a notebook and for a script made of it.
 
     Comments, blank lines, line ends and notebook syntax don't count.
     """
-    lines = [line.rstrip() for source, _ in page.cells for line in source.split("\n")]
+    whole = code_of(page).replace("\\\n", " ")  # lines that go on below
+    lines = [line.rstrip() for line in whole.split("\n")]
     code = [line for line in lines if line and not line.lstrip().startswith("#")]
-    code = [line for line in code if not _NOTEBOOK_ONLY.match(line)]
+    code = [line for line in code if not _NOTEBOOK_ONLY.match(line.lstrip())]
     return hashlib.sha256("\n".join(code).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _as_cell(call: re.Match[str]) -> str:
+    """The cell with a magic that an export has made this call from."""
+    try:
+        name, line, cell = map(ast.literal_eval, call.groups())
+    except (ValueError, SyntaxError):  # an escape that means nothing
+        return call[0]
+    return f"%%{name} {line}\n{cell}"

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from grader import catalogue
 from grader.errors import UsageError
 from grader.model import Status
-from grader.pages import Page, Unreadable, code_fingerprint, decoded, read_page
+from grader.pages import Page, Unreadable, code_fingerprint, code_of, decoded, read_page
 from grader.sandbox import LoadEvent, Source
 from grader.storage import INSTEAD, Contents, StoredFile, clean, contents
 
@@ -174,7 +174,7 @@ def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
         page = read_page(file.data, file.name)
     except Unreadable as error:
         return _File(file.name, file.data, spells, reason=str(error))
-    defined = _defined(_code(page)) if spells is not None else set()
+    defined = _defined(code_of(page)) if spells is not None else set()
     own = {name: defined & set(catalogue.exercise(name).signatures) for name in catalogue.names()}
     due = {name: len(catalogue.exercise(name).signatures) for name in own}
     defines = tuple(name for name in own if 2 * len(own[name]) > due[name])
@@ -304,10 +304,6 @@ def _underscored(text: str) -> str:
     return re.sub(r"[ _-]+", "_", text)
 
 
-def _code(page: Page) -> str:
-    return "\n".join(source for source, _ in page.cells)
-
-
 def _defined(code: str) -> set[str]:
     """The functions and constants that a text of Python defines at its left margin."""
     return {function or constant for function, constant in _DEFINITION.findall(code)}
@@ -335,7 +331,7 @@ def _read(name: str, file: _File, files: Sequence[_File], notes: Sequence[str]) 
 
 def _only_in_text(name: str, page: Page) -> list[str]:
     """A note for each due function that stands in a markdown cell and in no cell of code."""
-    code = _defined(_code(page))
+    code = _defined(code_of(page))
     text = _defined(page.text)
     return [
         f"{due} stands in a text cell only; cells of text are not run: make it a code cell"

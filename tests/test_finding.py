@@ -91,6 +91,11 @@ def test_a_notebook_of_another_name_is_known_by_its_cells(found):
     assert found({"Untitled.ipynb": notebook(*ALL_NAMES.split("\n\n"))}).file == "Untitled.ipynb"
 
 
+def test_an_export_is_known_by_its_cells_too(found):
+    cells = [f"get_ipython().run_cell_magic('time', '', {t!r})" for t in ALL_NAMES.split("\n\n")]
+    assert found({"homework.py": "\n".join(cells)}).file == "homework.py"
+
+
 def test_a_file_that_only_calls_the_functions_is_not_taken(found):
     calls = "from x import *\nprint(curvature(1))\nrate_ceiling(2)\ngrowth_factor(1, 2)\n"
     assert found({"try_it.py": calls}).status == "missing"
@@ -152,6 +157,49 @@ def test_a_notebook_and_the_script_it_was_exported_to_are_one_page(found, script
     }
     result = found(pages)
     assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
+
+
+CELLS_AND_EXPORTS = {
+    "a magic of a cell": (
+        f"%%time\n{WORKED}",
+        f"get_ipython().run_cell_magic('time', '', {WORKED + chr(10)!r})",
+    ),
+    "a magic with words": (
+        '%%timeit -n 1\nit\'s = "1"\\n',
+        "get_ipython().run_cell_magic('timeit', '-n 1', 'it\\'s = \"1\"\\\\n\\n')",
+    ),
+    "a magic in a comment": (f"%%time\n{WORKED}", f"# %%time\n{WORKED}"),
+    "a cell that is no Python": (
+        "%%bash\nls -l\ncd ..",
+        "get_ipython().run_cell_magic('bash', '', 'ls -l\\ncd ..\\n')",
+    ),
+    "help before": ("?jnp.mean", "get_ipython().run_line_magic('pinfo', 'jnp.mean')"),
+    "help behind": ("jnp.mean??  # why", "get_ipython().run_line_magic('pinfo2', 'jnp.mean')"),
+    "what a shell line gives": ("files = !ls", "files = get_ipython().getoutput('ls')"),
+    "what a magic gives": (
+        "a, b = %time f()",
+        "a, b = get_ipython().run_line_magic('time', 'f()')",
+    ),
+    "a long shell line": (
+        "if True:\n    !pip install \\\n    jax\nx = 1",
+        "if True:\n    get_ipython().system('pip install      jax')\nx = 1",
+    ),
+    "a word for a magic": ("pip install jax", "get_ipython().run_line_magic('pip', 'install jax')"),
+}
+
+
+@pytest.mark.parametrize(("cell", "exported"), CELLS_AND_EXPORTS.values(), ids=CELLS_AND_EXPORTS)
+def test_whatever_an_export_makes_of_notebook_syntax_it_is_one_page(found, cell, exported):
+    pages = {"ones_bound.ipynb": notebook(ALL_NAMES, cell, "y = 2")}
+    pages["ones_bound.py"] = f"{ALL_NAMES}\n# In[2]:\n\n\n{exported}\n\n\n# In[ ]:\n\n\ny = 2\n"
+    result = found(pages)
+    assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
+
+
+def test_a_cell_magic_with_other_code_is_another_page(found):
+    exported = "get_ipython().run_cell_magic('time', '', 'x = 2')"
+    pages = {"ones_bound.ipynb": notebook(ALL_NAMES, "%%time\nx = 1")}
+    assert found(pages | {"ones_bound.py": f"{ALL_NAMES}\n{exported}\n"}).status == "ambiguous"
 
 
 def test_untouched_scaffolds_alone_are_one_untouched_submission(found):

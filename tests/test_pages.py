@@ -242,3 +242,10 @@ def test_comments_blank_lines_and_cell_bounds_do_not_change_the_fingerprint():
     two = read_page(b"# %% a\nx = 1   \n# %% b\n# more\ny = 2\n", "x.py")
     other = read_page(b"x = 1\ny = 3\n", "x.py")
     assert code_fingerprint(one) == code_fingerprint(two) != code_fingerprint(other)
+
+
+@pytest.mark.parametrize("part", [" ", "a", "a ", "a, ", "?", "%", "get_ipython()."])
+def test_no_line_is_too_long_for_its_fingerprint(part):
+    code_fingerprint(read_page(f"{part * 300_000}x\n".encode(), "x.py"))
+    call = "get_ipython().run_cell_magic('a', 'b', '"
+    code_fingerprint(read_page(f"{call}{part * 300_000}\n{call * 1_000}".encode(), "x.py"))
