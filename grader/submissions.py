@@ -35,6 +35,12 @@ _COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNO
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
 )
+_WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)#].*\n|\n)*)", re.MULTILINE)
+_STUB = re.compile(
+    r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
+    r"|(?!.*\breturn\b).*^[ \t]+raise NotImplementedError\b.*",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 class Found(Struct, frozen=True):
@@ -268,11 +274,14 @@ def _about_name(file: _File, name: str) -> list[str]:
 
 
 def _worked_on(candidates: Sequence[_File], name: str) -> list[_File]:
-    """The candidates without copies, without untouched scaffolds, and without those of no code."""
-    untouched = {*catalogue.exercise(name).untouched, _NO_CODE}
+    """The candidates without copies, without scaffolds that nothing was written in, and without
+    those of no code."""
+    exercise = catalogue.exercise(name)
+    untouched = {*exercise.untouched, _NO_CODE}
     once: dict[object, _File] = {}
     for file in candidates:
-        if file.code not in untouched:
+        stubs = set() if file.page is None else _stubs(code_of(file.page))
+        if file.code not in untouched and not stubs.issuperset(exercise.signatures):
             once.setdefault(file.code if file.page else file.data, file)
     return list(once.values())
 
@@ -307,6 +316,16 @@ def _underscored(text: str) -> str:
 def _defined(code: str) -> set[str]:
     """The functions and constants that a text of Python defines at its left margin."""
     return {function or constant for function, constant in _DEFINITION.findall(code)}
+
+
+def _stubs(code: str) -> set[str]:
+    """The names that a text of Python defines only as a scaffold does: as None, or to raise
+    NotImplementedError."""
+    stubs: set[str] = set()
+    others: set[str] = set()
+    for function, constant, rest in _WHOLE_DEFINITION.findall(f"{code}\n"):
+        (stubs if _STUB.fullmatch(rest) else others).add(function or constant)
+    return stubs - others
 
 
 # --- reading it -----------------------------------------------------------------------------------

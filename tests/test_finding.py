@@ -134,6 +134,49 @@ def test_script_and_notebook_the_one_that_was_worked_on_counts(found):
     assert (result.status, result.file) == ("graded", "ones_bound.py")
 
 
+SCRATCH = "\n\nimport math\nprint(math.sqrt(2))\n"
+
+
+@pytest.mark.parametrize("name", ["ones_bound.py", "homework.py"])
+def test_a_page_on_which_every_due_name_is_still_the_stub_was_not_worked_on(found, name):
+    opened = json.loads(SCAFFOLD_NOTEBOOK)
+    opened["cells"].append({"cell_type": "code", "source": SCRATCH, "metadata": {}, "outputs": []})
+    result = found({name: ALL_NAMES, "ones_bound.ipynb": json.dumps(opened)})
+    assert (result.status, result.file) == ("graded", name)
+
+
+def test_a_page_of_stubs_is_taken_where_there_is_no_other(found):
+    assert found({"ones_bound.py": SCAFFOLD + SCRATCH}).file == "ones_bound.py"
+
+
+@pytest.mark.parametrize("part", [" ", "\n", "    return\n", "def f():\n", "None", "    raise "])
+def test_no_definition_is_too_long_to_be_looked_at(found, part):
+    files = {
+        "ones_bound.py": f"def curvature(\n{part * 200_000}x",
+        "ones_bound.ipynb": SCAFFOLD_NOTEBOOK,
+    }
+    assert found(files).file == "ones_bound.py"
+
+
+@pytest.mark.parametrize(
+    ("stub", "work"),
+    [
+        ("PREDICTED_CEILING = None", "PREDICTED_CEILING = 1.0"),
+        ("PREDICTED_CEILING = None", "PREDICTED_CEILING: float = 1  # None"),
+        ("PREDICTED_CEILING = None", ""),
+        ("# TODO 2\n", "return 2\n\n# not any more:\n"),
+        ("    # TODO 2\n", "    if len(features): return 1\n"),
+        ("    # TODO 2\n    raise NotImplementedError", "    return 1"),
+        ("import lesson", "import lesson\ncurvature = abs"),
+    ],
+)
+def test_a_page_with_work_on_one_name_was_worked_on(found, stub, work):
+    begun = SCAFFOLD.replace(stub, work, 1)
+    assert begun != SCAFFOLD
+    pages = {"ones_bound.py": begun, "ones_bound.ipynb": notebook(ALL_NAMES)}
+    assert found(pages).status == "ambiguous"
+
+
 def test_script_and_notebook_both_worked_on_are_ambiguous(found):
     other = WORKED.replace("return 2", "return 3")
     result = found({"ones_bound.py": WORKED, "ones_bound.ipynb": notebook(other)})
