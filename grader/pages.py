@@ -26,6 +26,7 @@ _EXPORTED_CELL = re.compile(
 )
 _MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
 SAVE = "save the file as text in UTF-8"
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 MAX_CELLS = 2_000
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
 # read code that no editor shows, or take hours for it.
@@ -58,6 +59,8 @@ def read_page(data: bytes, name: str) -> Page:
         else:
             note = f"{name} holds a notebook, and was read as one"
             return page if notebook_expected else replace(page, notes=(note, *page.notes))
+    if data.startswith(LFS_POINTER):
+        raise Unreadable("only Git LFS's pointer to the file is here; hand in the file itself")
     page = _script(decoded(data))
     empty = f"{name} is empty"
     note = f"{name} holds no notebook but a script, and was read as one" if data.strip() else empty

@@ -218,7 +218,8 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     unnamed = [file for file in unspelled if file.defines == (name,)]
     unnamed = unnamed or [file for file in unspelled if file.holds == (name,)]
     worked_on = [_worked_on(candidates, name) for candidates in (named, unnamed)]
-    worked = worked_on[0] or worked_on[1]
+    readable = [[file for file in candidates if file.page] for candidates in worked_on]
+    worked = next(filter(None, [*readable, *worked_on]), [])
     chosen = [file for file in worked if _exact(file.name, name)] or worked
     if len(chosen) > 1:
         listed = ", ".join(file.name for file in chosen)
@@ -228,7 +229,7 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     if chosen:
         file = chosen[0]
         aside = [other for other in chain(*worked_on) if other.code != file.code]
-        notes = [f"{other.name} was left aside; {file.name} was taken" for other in aside]
+        notes = [f"{_left_aside(other)}; {file.name} was taken" for other in aside]
         return _read(name, file, files, [*_about_name(file, name), *notes])
     if named or unnamed:  # untouched: what else was handed in may hold the answers
         file = (named or unnamed)[0]
@@ -237,6 +238,11 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
     return _missing(name, files)
+
+
+def _left_aside(file: _File) -> str:
+    how = "was left aside" if file.page else f"can't be read ({file.reason})"
+    return f"{file.name} {how}"
 
 
 def _missing(name: str, files: Sequence[_File]) -> Found:

@@ -431,6 +431,37 @@ def test_what_cannot_be_read_is_named_beside_an_untouched_page(found):
     assert "answers.pdf is a PDF" in result.notes[0]
 
 
+DAMAGED = {
+    "ones_bound.ipynb": [notebook(ALL_NAMES)[:-30], "version https://git-lfs.github.com/spec/v1\n"],
+    "ones_bound (1).py": ["# R\xfcckgabe\n".encode("latin-1")],
+}
+
+
+@pytest.mark.parametrize("readable", ["ones_bound.py", "Ones Bound.py", "homework.py"])
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, content) for name in DAMAGED for content in DAMAGED[name]]
+)
+def test_of_candidates_the_one_that_can_be_read_is_taken_and_the_other_named(
+    found, readable, name, content
+):
+    result = found({readable: ALL_NAMES, name: content})
+    assert (result.status, result.file) == ("graded", readable)
+    (note,) = [note for note in result.notes if note.startswith(f"{name} can't be read (")]
+    assert note.endswith(f"; {readable} was taken")
+
+
+def test_what_cannot_be_read_counts_where_the_rest_was_not_worked_on(found):
+    for content in DAMAGED["ones_bound.ipynb"]:
+        result = found({"ones_bound.py": SCAFFOLD, "ones_bound.ipynb": content})
+        assert (result.status, result.file) == ("unreadable", "ones_bound.ipynb")
+
+
+def test_a_pointer_to_a_large_file_is_unreadable_and_says_what_to_hand_in(found):
+    result = found({"ones_bound.py": "version https://git-lfs.github.com/spec/v1\noid sha256:1\n"})
+    assert result.status == "unreadable"
+    assert "Git LFS" in result.reason
+
+
 @pytest.mark.parametrize("name", ["ones_bound.html", "Ones Bound (1).R", "ones_bound.ipynb.part"])
 def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
     (tmp_path / "someone").mkdir()
