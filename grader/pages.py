@@ -25,6 +25,7 @@ _EXPORTED_CELL = re.compile(
     rf"^get_ipython\(\)\.run_cell_magic\({_LITERAL}, {_LITERAL}, {_LITERAL}\)$", re.MULTILINE
 )
 _MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
+_NOTEBOOK_NAME = re.compile(r"\.(?:ipynb|json)[\s.]*\Z", re.IGNORECASE)
 SAVE = "save the file as text in UTF-8"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 MAX_CELLS = 2_000
@@ -49,7 +50,7 @@ class Unreadable(ValueError):
 
 def read_page(data: bytes, name: str) -> Page:
     """A page from a file's bytes; whether it is a notebook is told by its content."""
-    notebook_expected = name.lower().endswith((".ipynb", ".json"))
+    notebook_expected = _NOTEBOOK_NAME.search(name) is not None
     if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         try:
             page = _notebook(data)

@@ -19,7 +19,7 @@ from grader.errors import UsageError
 from grader.model import Status
 from grader.pages import Page, Unreadable, code_fingerprint, code_of, decoded, read_page
 from grader.sandbox import LoadEvent, Source
-from grader.storage import INSTEAD, Contents, StoredFile, clean, contents
+from grader.storage import INSTEAD, Contents, StoredFile, clean, contents, usual
 
 NOT_HELPERS = sys.stdlib_module_names | {
     *("lesson", "grader", "submission", "jax", "jaxlib", "numpy", "scipy", "pytest", "hypothesis"),
@@ -27,9 +27,9 @@ NOT_HELPERS = sys.stdlib_module_names | {
 }
 HAND_INS = (  # endings of what a student hands in, those first that hold others
     *(".py.txt", ".ipynb.txt", ".ipynb.json", ".tar.gz", ".tar.bz2", ".tar.xz"),
-    *(".py", ".ipynb", ".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"),
+    *(".py", ".pyw", ".ipynb", ".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"),
 )
-_ENDINGS = (".txt", ".json", ".py", ".ipynb")
+_ENDINGS = (".txt", ".json", ".py", ".pyw", ".ipynb")
 _NO_CODE = code_fingerprint(Page((), notebook=False))
 _COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
 _DEFINITION = re.compile(
@@ -139,8 +139,15 @@ def read(
 def student_name(path: Path) -> str:
     """The student that a class folder's entry stands for: its name without its ending."""
     name = clean(path.name)
-    ending = next((ending for ending in HAND_INS if name.lower().endswith(ending)), "")
+    ending = _ending(name)
     return name[: -len(ending)] if len(ending) < len(name) and ending else name
+
+
+def _ending(name: str) -> str:
+    """The ending of a name that is one of `HAND_INS`, with what follows it; or nothing."""
+    plain = usual(name)
+    known = next((known for known in HAND_INS if plain.lower().endswith(known)), "")
+    return name[len(plain) - len(known) :] if known else ""
 
 
 def _fingerprint(found: Contents) -> str:
@@ -193,7 +200,7 @@ def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
     """What may hold an answer and can't be read, to be named where nothing else is found."""
     unread = [_File(r.name, b"", _spelled_without(r.name), reason=r.reason) for r in found.refused]
     for file in files:
-        if file.page is None and file.name.lower().endswith((".py", ".ipynb")):
+        if file.page is None and usual(file.name).lower().endswith((".py", ".pyw", ".ipynb")):
             unread.append(replace(file, reason=f"{file.name}: {file.reason}"))
     for other in found.others:
         spells = _spelled_without(other)
@@ -275,7 +282,7 @@ def _about_name(file: _File, name: str) -> list[str]:
     if _exact(file.name, name):
         return []
     why = "" if file.spells == name else ", whose names it defines"
-    ending = ".ipynb" if file.name.lower().endswith(".ipynb") else ".py"
+    ending = ".ipynb" if usual(file.name).lower().endswith(".ipynb") else ".py"
     return [f"{file.name} was taken for {name}{why}; the expected name is {name}{ending}"]
 
 
@@ -297,7 +304,7 @@ def spelled(name: str) -> str | None:
 
     None for a name that is not there to tell: a helper's, `lesson.py`.
     """
-    base = PurePosixPath(name).name.lower()
+    base = usual(PurePosixPath(name).name).lower()
     if base == "lesson.py":
         return None
     while base.endswith(_ENDINGS):
@@ -311,8 +318,7 @@ def spelled(name: str) -> str | None:
 
 def _spelled_without(name: str) -> str | None:
     """The exercise that a name spells, whatever its ending."""
-    ending = next((e for e in HAND_INS if name.lower().endswith(e)), PurePosixPath(name).suffix)
-    return spelled(name.removesuffix(name[-len(ending) :]) if ending else name)
+    return spelled(name.removesuffix(_ending(name) or PurePosixPath(name).suffix))
 
 
 def _underscored(text: str) -> str:

@@ -73,12 +73,40 @@ def test_the_exact_name_is_taken_without_a_note(found, name):
         *("ones_bound (1).py", "ones_bound(2).py", "ones_bound-1.py", "ones_bound copy.py"),
         *("ones_bound - final (Ana).py", "ones_bound - Kopie.py", "ones_bound.py.txt"),
         *("ones_bound.txt", "ones_bound", "ones  bound .py", "ones_bound.py.py"),
+        *(
+            "ones_bound.py ",
+            "ones_bound.PY\r",
+            "ones_bound.py\n",
+            "ones_bound.py.",
+            "ones_bound.pyw",
+        ),
+        *("ones_bound (1).py\u00a0", "ones_bound.py.txt .", "week 1./ones_bound.py.. ."),
     ],
 )
 def test_another_spelling_is_taken_with_a_note(found, name):
     result = found({name: WORKED})
     assert (result.status, result.file) == ("graded", name)
     assert result.notes == (f"{name} was taken for ones_bound; the expected name is ones_bound.py",)
+
+
+@pytest.mark.parametrize("name", ["ones_bound.ipynb ", "ones_bound.ipynb.\r", "homework.ipynb."])
+def test_a_notebook_whose_ending_goes_on_is_a_notebook(found, name):
+    result = found({name: notebook(ALL_NAMES)})
+    assert (result.file, result.notebook, len(result.notes)) == (name, True, 1)
+    assert "the expected name is ones_bound.ipynb" in result.notes[0]
+    assert found({name: notebook(ALL_NAMES)[:-9]}).status == "unreadable"
+
+
+@pytest.mark.parametrize("name", ["a.zip ", "a.ZIP.", "a.zip\n"])
+def test_a_zip_whose_ending_goes_on_is_a_zip_and_nothing_to_note(hand_in, name):
+    submission = hand_in({name: zipped({"ones_bound.py ": WORKED})})
+    assert submission.found["ones_bound"].file == f"{name}/ones_bound.py "
+    assert submission.notes == ()
+
+
+@pytest.mark.parametrize("name", ["Ana.py", "Ana.py ", "Ana.pyw", "Ana.ipynb.", "Ana.zip\r"])
+def test_a_student_is_called_by_what_comes_before_the_ending(name):
+    assert submissions.student_name(Path(name)) == "Ana"
 
 
 def test_a_file_of_another_name_is_taken_for_the_exercise_whose_names_it_defines(found):
