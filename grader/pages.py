@@ -50,6 +50,11 @@ class Unreadable(ValueError):
 
 def read_page(data: bytes, name: str) -> Page:
     """A page from a file's bytes; whether it is a notebook is told by its content."""
+    whole = data.rstrip(b"\0")  # what a crash or a broken copy leaves behind the text
+    if whole and whole != data:
+        page = read_page(whole, name)
+        note = f"{name} ends in {len(data) - len(whole)} null bytes, which were left out"
+        return replace(page, notes=(note, *page.notes))
     notebook_expected = _NOTEBOOK_NAME.search(name) is not None
     if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         try:

@@ -297,7 +297,8 @@ def _why_not(
         return f"has more than {MAX_FILES} entries: leave out what is not yours"
     sizes = [entry.file_size for entry in looked_at if _wanted(_entry_name(entry))]
     if sum(sizes) > MAX_RATIO * max(packed, 1):
-        return f"unpacks to more than {MAX_RATIO} times its size: {INSTEAD}"
+        what = "clear the notebook's outputs, or hand in the .ipynb itself"
+        return f"unpacks to more than {MAX_RATIO} times its size: {what}"
     if sum(size for size in sizes if size <= MAX_BYTES) > room:
         return f"unpacks to more than {MAX_BYTES >> 20} MiB: leave out what is not yours"
     return None

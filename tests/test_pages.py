@@ -55,6 +55,20 @@ def test_what_cannot_be_read_names_line_and_byte_and_how_to_save_it(data, found)
     assert "save the file as text in UTF-8" in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["x.py", "x.ipynb"])
+def test_null_bytes_at_the_end_are_left_out_with_a_note(name):
+    data = a_notebook(("code", "x = 1")) if name.endswith("ipynb") else b"x = 1"
+    page = read_page(data + b"\0" * 512, name)
+    assert page.cells == (("x = 1", 1),)
+    assert page.notes == (f"{name} ends in 512 null bytes, which were left out",)
+
+
+def test_null_bytes_alone_or_before_text_are_no_page():
+    for data in (b"\0" * 512, b"x = 1\n\0y\0", "x = 1\n".encode("utf-16-le")):
+        with pytest.raises(Unreadable, match="a null byte"):
+            read_page(data, "x.py")
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data):
     for name in ("ones_bound.py", "ones_bound.ipynb"):
