@@ -26,6 +26,7 @@ _EXPORTED_CELL = re.compile(
 )
 _MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
 _NOTEBOOK_NAME = re.compile(r"\.(?:ipynb|json)[\s.]*\Z", re.IGNORECASE)
+_MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 MAX_CELLS = 2_000
@@ -67,7 +68,12 @@ def read_page(data: bytes, name: str) -> Page:
             return page if notebook_expected else replace(page, notes=(note, *page.notes))
     if data.startswith(LFS_POINTER):
         raise Unreadable("only Git LFS's pointer to the file is here; hand in the file itself")
-    page = _script(decoded(data))
+    text = decoded(data)
+    if _MARIMO.search(text):
+        raise Unreadable(
+            "this is a marimo app: hand in a script (marimo export script) or a notebook"
+        )
+    page = _script(text)
     empty = f"{name} is empty"
     note = f"{name} holds no notebook but a script, and was read as one" if data.strip() else empty
     return replace(page, notes=(note,)) if notebook_expected else page

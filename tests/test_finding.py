@@ -490,6 +490,22 @@ def test_a_pointer_to_a_large_file_is_unreadable_and_says_what_to_hand_in(found)
     assert "Git LFS" in result.reason
 
 
+MARIMO = f"import marimo\n\napp = marimo.App()\n\n\n@app.function\n{WORKED[23:]}"
+
+
+def test_a_marimo_app_is_unreadable_and_says_what_to_hand_in(found):
+    result = found({"ones_bound.py": MARIMO})
+    assert result.status == "unreadable"
+    assert "a marimo app: hand in a script (marimo export script)" in result.reason
+    result = found({"ones_bound.py": MARIMO, "ones_bound.ipynb": notebook(ALL_NAMES)})
+    assert result.file == "ones_bound.ipynb"
+
+
+@pytest.mark.parametrize("line", ["# app = marimo.App()", "text = 'app = marimo.App()'"])
+def test_a_page_that_only_speaks_of_marimo_is_read(found, line):
+    assert found({"ones_bound.py": f"import marimo\n{line}\n{WORKED}"}).status == "graded"
+
+
 @pytest.mark.parametrize("name", ["ones_bound.html", "Ones Bound (1).R", "ones_bound.ipynb.part"])
 def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
     (tmp_path / "someone").mkdir()
