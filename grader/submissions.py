@@ -52,6 +52,7 @@ class Found(Struct, frozen=True):
     reason: str = ""
     notes: tuple[str, ...] = ()
     notebook: bool = False
+    elsewhere: Mapping[str, str] = {}  # modules of the submission that the page can't import
 
     def told(self, event: LoadEvent) -> str:
         """A loading event as a note, with its place as this file's author sees it."""
@@ -63,22 +64,43 @@ class Found(Struct, frozen=True):
                 cells = self.source.cells if self.source else ()
                 whole = len(cells) == 1 and not self.notebook
                 lost = "the whole file is" if whole else "this cell is"
-                return f"{where}{column}: syntax error ({event.message}); {lost} not run"
+                reader = f"read by Python {sys.version_info.major}.{sys.version_info.minor}"
+                return f"{where}{column}: syntax error ({event.message}); {lost} not run ({reader})"
             case "left_out":
                 return f"{where}: {event.message}"
             case "timed_out":
                 return f"{where}: loading reached the time limit here; {_after(event)}"
             case "crashed":
                 return f"{where}: {event.message} while loading; {_after(event)}"
-        return f"{where}: {_plainly(event.message)}; the rest was loaded all the same"
+        return f"{where}: {self._plainly(event.message)}; the rest was loaded all the same"
 
+    def _plainly(self, message: str) -> str:
+        """What an exception says, in words where it only ends the page's own program, and with
+        the reason where something is not there that was handed in."""
+        kind, _, said = message.partition(": ")
+        match kind:
+            case "SystemExit":
+                why = f" ({said})" if said not in ("", "None") else ""
+                return f"the program ends itself here{why}"
+            case "EOFError":
+                return "input is asked for here, and there is none"
+            case "FileNotFoundError":
+                return f"{message} (no files lie beside the page here, only modules to import)"
+            case "ModuleNotFoundError":
+                module = said.split("'")[1].rpartition(".")[2] if said.count("'") == 2 else ""
+                if module in self.elsewhere:
+                    place = f"{self.elsewhere[module]} is in the submission, but only modules"
+                    return f"{message} ({place} beside the page can be imported: put it there)"
+        return message
 
-def _plainly(message: str) -> str:
-    """What an exception says, in words where it only ends the page's own program."""
-    kind, _, said = message.partition(": ")
-    if kind == "SystemExit":
-        return "the program ends itself here" + (f" ({said})" if said not in ("", "None") else "")
-    return "input is asked for here, and there is none" if kind == "EOFError" else message
+    def not_run(self, name: str, events: Iterable[LoadEvent]) -> str:
+        """Why `name` is missing, where it stands in a cell with a syntax error; else nothing."""
+        cells = self.source.cells if self.source else ()
+        for event in events:
+            for source, _ in cells[event.cell : event.cell + 1]:
+                if event.kind == "syntax" and name in _defined(source):
+                    return self.told(event)
+        return ""
 
 
 def _after(event: LoadEvent) -> str:
@@ -356,8 +378,21 @@ def _read(name: str, file: _File, files: Sequence[_File], notes: Sequence[str]) 
     )
     shown = [*notes, *page.notes, *about_helpers, *_only_in_text(name, page)]
     return Found(
-        "graded", file=file.name, source=source, notes=tuple(shown), notebook=page.notebook
+        "graded",
+        file=file.name,
+        source=source,
+        notes=tuple(shown),
+        notebook=page.notebook,
+        elsewhere=_elsewhere(file, files),
     )
+
+
+def _elsewhere(page: _File, files: Sequence[_File]) -> dict[str, str]:
+    """The modules and folders of modules that don't lie beside the page, by their names."""
+    beside = PurePosixPath(page.name).parent
+    paths = [PurePosixPath(file.name) for file in files if file.name.endswith(".py")]
+    folders = [folder for path in paths for folder in path.parents if folder.name]
+    return {place.stem: str(place) for place in (*folders, *paths) if place.parent != beside}
 
 
 def _only_in_text(name: str, page: Page) -> list[str]:

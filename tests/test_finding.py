@@ -10,6 +10,7 @@ import pytest
 
 from grader import storage, submissions
 from grader.errors import UsageError
+from grader.sandbox import LoadEvent
 from grader.submissions import Found, Submission, lesson
 
 ROOT = Path(__file__).parents[1]
@@ -459,7 +460,7 @@ def test_what_cannot_be_read_is_named_beside_an_untouched_page(found):
     assert "answers.pdf is a PDF" in result.notes[0]
 
 
-DAMAGED = {
+DAMAGED: dict[str, list[str | bytes]] = {
     "ones_bound.ipynb": [notebook(ALL_NAMES)[:-30], "version https://git-lfs.github.com/spec/v1\n"],
     "ones_bound (1).py": ["# R\xfcckgabe\n".encode("latin-1")],
 }
@@ -766,6 +767,23 @@ def test_helper_modules_beside_the_file_can_be_imported(found):
     files |= {"hw/pack/part.py": "B = 2\n", "elsewhere/other.py": "C = 3\n"}
     result = found(files)
     assert result.source.helpers == {"tools": "A = 1\n", "pack": "", "pack.part": "B = 2\n"}
+
+
+def test_a_module_that_is_missing_and_lies_elsewhere_is_named(found):
+    unreadable = "# Rückgabe\n".encode("latin-1")
+    files = {"hw/pages/ones_bound.py": WORKED, "hw/pages/a/b.py": "", "hw/maths.py": ""}
+    result = found(files | {"hw/pages/h.py": unreadable})
+
+    def told(missing: str) -> str:
+        event = LoadEvent("raised", 0, 1, f"ModuleNotFoundError: No module named {missing}")
+        return result.told(event)
+
+    assert "(hw/maths.py is in the submission, but only modules beside the page" in told("'maths'")
+    assert "(hw/maths.py is in" in told("'hw.maths'")
+    assert "(hw is in" in told("'hw'")
+    assert "(hw/pages/a/b.py is in" in told("'b'")
+    for name in ("'h'", "'a'", "'google'", "", "'", "''", "'hw' and 'b'"):
+        assert "is in the submission" not in told(name)
 
 
 @pytest.mark.parametrize("name", ["random.py", "numpy.py", "jax/__init__.py", "math.py"])
