@@ -471,7 +471,7 @@ class _Reader:
             text = f"shape {shape} where a single number is due"
             raise WrongShape(text, shown(value), told(due))
         if shape == (1,):
-            self.notes.append("returned shape (1,) where a scalar is due")
+            self.notes.append("has shape (1,) where a scalar is due")
         return self._number(items[0], value, due)
 
     def finite(self, value: Value) -> Fraction:
@@ -529,7 +529,7 @@ class _Reader:
             text = f"shape {shape} where a single truth value is due"
             raise WrongShape(text, shown(value), told(due))
         if shape == (1,):
-            self.notes.append("returned shape (1,) where a scalar is due")
+            self.notes.append("has shape (1,) where a scalar is due")
         self._same_truth(items[0], due.value, value, due)
 
     def _truths(self, value: Value, due: Truths) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from grader.errors import UsageError
-from grader.storage import clean
+from grader.storage import clean, usual
 from grader.submissions import HAND_INS, student_name
 
 METADATA = "submission_metadata.yml"
@@ -111,7 +111,7 @@ def _shown(folder: Path) -> list[Path]:
 def _plain(folder: Path) -> Iterator[Entry]:
     """`<student>/...`, `<student>.zip`, `<student>.py`, `<student>.ipynb`, or another archive."""
     for path in _shown(folder):
-        if path.is_dir() or path.is_symlink() or path.name.lower().endswith(HAND_INS):
+        if path.is_dir() or path.is_symlink() or usual(path.name).lower().endswith(HAND_INS):
             yield Entry(student_name(path), ((path, clean(path.name)),))
 
 

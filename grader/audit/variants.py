@@ -31,7 +31,7 @@ def variants(exercise: str) -> Iterator[tuple[str, str, Found]]:
 
 def program(text: str) -> Found:
     """A text as it would be found, handed in as a plain script."""
-    source = Source("program.py", ((text, 1),), True, {"lesson": lesson()}, {})
+    source = Source("program.py", ((text, 1),), {"lesson": lesson()}, {})
     return Found("graded", "program.py", source)
 
 
