@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -31,7 +31,9 @@ HAND_INS = (  # endings of what a student hands in, those first that hold others
 )
 _ENDINGS = (".txt", ".json", ".py", ".pyw", ".ipynb")
 _NO_CODE = code_fingerprint(Page((), notebook=False))
-_COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
+# "(1)", "-1", "copy", "- copy 2" at the end of a name, read from its end: forwards, a long name
+# would be tried from every place in it.
+_COPY_MARKS = re.compile(r"(?:(?:\)\d+\(|\d+-|\d* *ypoc(?: ?-)?)[ _-]*\s*)+")
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
 )
@@ -331,9 +333,9 @@ def spelled(name: str) -> str | None:
         return None
     while base.endswith(_ENDINGS):
         base = base.rsplit(".", 1)[0]
-    base = re.sub(r" +- .*$", "", base).strip()
-    while _COPY_MARK.search(base):
-        base = _COPY_MARK.sub("", base).strip()
+    base = base.partition(" - ")[0].strip()
+    if marks := _COPY_MARKS.match(base[::-1]):
+        base = base[: -marks.end()].strip()
     base = _underscored(base)
     return base if base in catalogue.names() else ""
 
@@ -416,11 +418,17 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
     sources: dict[str, str] = {}
     notes: list[str] = []
     shadowing: dict[str, str] = {}
-    for place, other in product([*(zipped.parent for zipped in reversed(zips)), folder], files):
+    places = [*(zipped.parent for zipped in reversed(zips)), folder]
+    beside: dict[PurePosixPath, list[tuple[_File, PurePosixPath]]] = {place: [] for place in places}
+    for other in files:
         path = PurePosixPath(other.name)
-        if other is file or path.suffix != ".py" or place not in path.parents:
-            continue
-        parts = path.relative_to(place).with_suffix("").parts
+        place = path.parent
+        while place not in beside and place.name.isidentifier():
+            place = place.parent
+        if other is not file and path.suffix == ".py" and place in beside:
+            beside[place].append((other, path.relative_to(place)))
+    for other, path in chain(*beside.values()):
+        parts = path.with_suffix("").parts
         if not all(part.isidentifier() for part in parts):
             continue
         if parts == ("lesson",):

@@ -12,6 +12,7 @@ from grader import storage, submissions
 from grader.errors import UsageError
 from grader.sandbox import LoadEvent
 from grader.submissions import Found, Submission, lesson
+from tests.fuzz import bounded
 
 ROOT = Path(__file__).parents[1]
 SCAFFOLD = (ROOT / "exercises" / "ones_bound.py").read_text()
@@ -141,6 +142,22 @@ def test_a_single_file_is_taken_for_the_exercise_that_was_named(tmp_path):
     result = submissions.read(path, ["ones_bound"], sole="ones_bound").found["ones_bound"]
     assert (result.status, result.file) == ("graded", "draft7.py")
     assert "draft7.py was taken for ones_bound" in result.notes[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_" * 9_000 + "x" + "-1" * 9_000,
+        "ones_bound" + " (1)" * 9_000 + "!",
+        " " * 20_000 + "x",
+        "copy" + " " * 9_000 + "1" * 9_000,
+    ],
+)
+def test_a_name_is_spelled_in_one_pass_however_long_it_is(name):
+    with bounded():
+        assert submissions.spelled(f"{name}.py") == ""
+        assert submissions.spelled(f"{name} - ones_bound (1).py") == ""
+        assert submissions.spelled(f"ones_bound - {name}.py") == "ones_bound"
 
 
 # --- several candidates ---------------------------------------------------------------------------
@@ -799,6 +816,31 @@ def test_a_changed_lesson_is_replaced_with_a_note_and_an_unchanged_one_without(f
     assert "lesson.py was changed; the course's own was used" in changed.notes
     same = found({"ones_bound.py": WORKED, "lesson.py": lesson().replace("\n", "\r\n").encode()})
     assert same.notes == ()
+
+
+def test_a_file_is_looked_at_once_for_helpers_however_many_zips_it_lies_in(
+    tmp_path, monkeypatch
+):
+    """Folders may be called zips, too."""
+    folders = "/".join(["i.zip"] * 12)
+    inside = zipped(
+        {f"{folders}/ones_bound.py": WORKED}
+        | {f"{folders}/h{number}.py": "" for number in range(40)}
+        | {f"{folders}/p/h{number}.py": "" for number in range(40)}
+    )
+    looked_at: list[str] = []
+
+    class Watched(PurePosixPath):
+        def __new__(cls, name):
+            looked_at.append(name)
+            return PurePosixPath(name)
+
+    monkeypatch.setattr(submissions, "PurePosixPath", Watched)
+    found = read_zip(tmp_path, zipped({f"{folders}/a.zip": inside})).found["ones_bound"]
+    monkeypatch.undo()
+    assert len(looked_at) < 8 * 81
+    assert len(found.source.helpers) == 80
+    assert "p.h39" in found.source.helpers
 
 
 def test_everything_that_is_read_is_in_the_fingerprint(hand_in):
