@@ -244,7 +244,11 @@ def opened(monkeypatch):
     plain_open = io.open
 
     def watched(file, *arguments, **named):
-        if not isinstance(file, int) and Path(file).exists() and not stat.S_ISREG(Path(file).stat().st_mode):
+        if (
+            not isinstance(file, int)
+            and Path(file).exists()
+            and not stat.S_ISREG(Path(file).stat().st_mode)
+        ):
             odd.append(str(file))
             raise OSError(f"{file} would have been waited for")
         return plain_open(file, *arguments, **named)
