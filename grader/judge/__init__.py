@@ -1,9 +1,9 @@
 """Is this answer the one that is due?
 
 A `Due` (`dues`) states what is due; `judged` says whether an answer is it, and if not, why, in
-words for a person. `expect` does the same inside a check, where a wrong answer ends it by an exception.
-Each cause has an exception class of its own (`verdicts`), so that shrinking never slides from one
-to another. This is the one door for checks.
+words for a person. `expect` does the same inside a check, where a wrong answer ends it by an
+exception. Each cause has an exception class of its own (`verdicts`), so that shrinking never slides
+from one to another. This is the one door for checks.
 """
 
 from grader.judge.asking import (
