@@ -88,6 +88,7 @@ GRADIENT_EXAMPLES = [
 
 # Of exponentials in float32, the largest is that of 88.72, and below -87.34 they lose digits.
 LARGE = (1e4, -1e4, 9999.5, -9999.0, 5000.0, -5000.0, 1000.0, -1000.0, 300.0, -300.0, 95.0, -110.0)
+FEW = (1, 2, 3)  # lengths where a further one would cost more than it shows
 CENTRES = (0.0, 100.0, -120.0, 1000.0, -1000.0, 9900.0, -9900.0)
 
 
@@ -130,17 +131,18 @@ def ahead(logits: Floats, place: int, gap: float, centre: float) -> Floats:
 logits_of_any_size = st.sampled_from(LENGTHS).flatmap(
     {n: any_logits(n) for n in LENGTHS}.__getitem__
 )
-labelled = st.sampled_from(LENGTHS).flatmap({n: with_label(n) for n in LENGTHS}.__getitem__)
+logits_of_few = st.sampled_from(FEW).flatmap({n: any_logits(n) for n in FEW}.__getitem__)
+labelled = st.sampled_from(FEW).flatmap({n: with_label(n) for n in FEW}.__getitem__)
 confident = (
-    st.sampled_from(LENGTHS)
-    .flatmap({n: by_confidence(n) for n in LENGTHS}.__getitem__)
+    st.sampled_from(FEW)
+    .flatmap({n: by_confidence(n) for n in FEW}.__getitem__)
     .filter(lambda case: exact.confidence_is_asked(*case))
 )
 
 # --- hidden checks -------------------------------------------------------------------------------
 
 
-@pytest.mark.points(1, about="logsumexp", draws=25)
+@pytest.mark.points(1, about="logsumexp", draws=20)
 @given(logits=logits_of_any_size)
 @example(logits=[0.0, 0.0])
 @example(logits=[1.0])
@@ -153,8 +155,8 @@ def test_sum_is_exact(student, logits):
     expect(student.logsumexp(logits), logsumexp(logits))
 
 
-@pytest.mark.points(1, about="logsumexp", draws=12)
-@given(logits=logits_of_any_size)
+@pytest.mark.points(1, about="logsumexp", draws=4)
+@given(logits=logits_of_few)
 @example(logits=[1000.0])
 @example(logits=[-1000.0])
 @example(logits=[1000.0, 0.0])
@@ -165,7 +167,7 @@ def test_slope_of_the_sum_is_exact(student, logits):
     expect(student.logsumexp.gradient(logits), softmax(logits))
 
 
-@pytest.mark.points(1, about="softmax", draws=25)
+@pytest.mark.points(1, about="softmax", draws=20)
 @given(logits=logits_of_any_size)
 @example(logits=[0.0, 0.0])
 @example(logits=[0.0])
@@ -179,7 +181,7 @@ def test_softmax_is_exact(student, logits):
     expect(student.softmax(logits), softmax(logits))
 
 
-@pytest.mark.points(1, about="cross_entropy", draws=25)
+@pytest.mark.points(1, about="cross_entropy", draws=20)
 @given(case=labelled)
 @example(case=([0.0, 0.0], 0))
 @example(case=([2.0, 1.0], 0))
@@ -193,7 +195,7 @@ def test_loss_is_exact(student, case):
     expect(student.cross_entropy(*case), cross_entropy(*case))
 
 
-@pytest.mark.points(1, about="cross_entropy", draws=12)
+@pytest.mark.points(1, about="cross_entropy", draws=5)
 @given(case=labelled)
 @example(case=([2.0, 1.0], 0))
 @example(case=([1000.0, 0.0], 0))
