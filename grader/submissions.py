@@ -37,6 +37,7 @@ _COPY_MARKS = re.compile(r"(?:(?:\)\d+\(|\d+-|\d* *ypoc(?: ?-)?)[ _-]*\s*)+")
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
 )
+_COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
 _WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)#].*\n|\n)*)", re.MULTILINE)
 _STUB = re.compile(
     r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
@@ -96,12 +97,16 @@ class Found(Struct, frozen=True):
         return message
 
     def not_run(self, name: str, events: Iterable[LoadEvent]) -> str:
-        """Why `name` is missing, where it stands in a cell with a syntax error; else nothing."""
+        """Why `name` is missing, where it stands in a cell with a syntax error, or in comments;
+        else nothing."""
         cells = self.source.cells if self.source else ()
         for event in events:
             for source, _ in cells[event.cell : event.cell + 1]:
                 if event.kind == "syntax" and name in _defined(source):
                     return self.told(event)
+        code = "\n".join(source for source, _ in cells)
+        if name in _defined(_COMMENT_MARK.sub("", code)) - _defined(code):
+            return f"{name} stands in comments only, which are not run: take the # away"
         return ""
 
 

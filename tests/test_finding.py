@@ -542,6 +542,17 @@ def test_files_that_hold_no_page_are_named_where_nothing_else_is(hand_in):
     assert hand_in({"ones_bound.py": WORKED}).notes == ()
 
 
+def test_a_name_that_is_missing_and_stands_in_comments_is_told_so(found):
+    magic = "# Commented out IPython magic to ensure Python compatibility.\n# %%time\n"
+    code = f"rate_ceiling: unknown = 1\n{magic}# def curvature(f):\n#     return 2\n"
+    for page in ({"ones_bound.py": code}, {"ones_bound.ipynb": notebook(code)}):
+        result = found(page)
+        why = "curvature stands in comments only, which are not run: take the # away"
+        assert result.not_run("curvature", []) == why
+        assert result.not_run("rate_ceiling", []) == ""
+        assert result.notes == ()
+
+
 # --- folders, links, odd names --------------------------------------------------------------------
 
 
