@@ -340,5 +340,9 @@ def _ignored(name: str) -> bool:
     return name in IGNORED or (name.startswith(".") and name not in (".", ".."))
 
 
-def _cut(name: str) -> str:
+def shown(name: str) -> str:
+    """A name as notes and reasons show it: the middle of a long one is left out."""
     return name if len(name) <= 120 else f"{name[:60]}...{name[-50:]}"
+
+
+_cut = shown

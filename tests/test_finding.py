@@ -742,9 +742,7 @@ def test_a_changed_lesson_is_replaced_with_a_note_and_an_unchanged_one_without(f
     assert same.notes == ()
 
 
-def test_a_file_is_looked_at_once_for_helpers_however_many_zips_it_lies_in(
-    tmp_path, monkeypatch
-):
+def test_a_file_is_looked_at_once_for_helpers_however_many_zips_it_lies_in(tmp_path, monkeypatch):
     """Folders may be called zips, too."""
     folders = "/".join(["i.zip"] * 12)
     inside = zipped(

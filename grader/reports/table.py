@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Sequence
 
+from grader.escapes import one_line
 from grader.model import Report
-from grader.reports.text import one_line
 
 
 def summary_csv(reports: Sequence[Report]) -> str:

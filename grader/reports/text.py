@@ -1,14 +1,13 @@
 """Reports as plain text: one submission for its student, a class as a table."""
 
 import textwrap
-import unicodedata
 from collections.abc import Mapping, Sequence
 
+from grader.escapes import one_line, plain
 from grader.model import CheckReport, ExerciseReport, Report
 
 WIDTH = 88
 SHOWN_STUDENTS = 40
-_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 MARKS = {
     "passed": "ok",
     "failed": "WRONG",
@@ -23,21 +22,6 @@ MARKS = {
 def points(score: float | None) -> str:
     """A score as people write it: 7, 7.5, or a dash where it is not determined."""
     return "-" if score is None else f"{score:g}"
-
-
-def plain(text: str) -> str:
-    """A stranger's text, safe on a terminal: control and direction characters spelled out."""
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in _UNSHOWN
-        else character.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for character in text
-    )
-
-
-def one_line(text: str) -> str:
-    """The same on one line, for a table's cell."""
-    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
@@ -122,9 +106,10 @@ def found_table(
     exercises: Sequence[str],
     students: Sequence[tuple[str, Mapping[str, str]]],
     left_out: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> str:
-    """What was recognised, before anything is graded: the layout, each student's files, and what
-    is taken for no student's."""
+    """What was recognised, before anything is graded: the layout, each student's files, what is
+    taken for no student's, and notes on the class."""
     lines = [f"layout: {layout}; students: {len(students)}"]
     rows = [["student", *exercises]]
     for student, files in students[:SHOWN_STUDENTS]:
@@ -139,6 +124,11 @@ def found_table(
         more = ", ..." if len(left_out) > SHOWN_STUDENTS else ""
         listed = ", ".join(_shortened(one_line(name)) for name in left_out[:SHOWN_STUDENTS])
         lines += _wrapped(f"taken for no student's: {listed}{more}", 0)
+    lines += [
+        line for note in notes[:SHOWN_STUDENTS] for line in _wrapped(one_line(f"note: {note}"), 0)
+    ]
+    if len(notes) > SHOWN_STUDENTS:
+        lines.append(f"... and {len(notes) - SHOWN_STUDENTS} more notes of this kind")
     return "\n".join(lines) + "\n"
 
 
