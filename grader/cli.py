@@ -134,7 +134,7 @@ def grade(
     """Grade a class. Exit 0: everything was graded, 1: something could not be, 2: usage."""
     from grader import batch, catalogue, confinement, layouts, results
     from grader.compiled import prepared
-    from grader.escapes import one_line
+    from grader.escapes import named
     from grader.progress import Progress
     from grader.reports import table, text
     from grader.sandbox import Limits
@@ -164,7 +164,7 @@ def grade(
     typer.echo(f"wrote {out / 'results.jsonl'} and {out / 'summary.csv'}")
     failed = [report.student for report in reports if report.score is None]
     if failed:
-        _fail(f"could not grade everything of: {', '.join(map(one_line, failed))}", 1)
+        _fail(f"could not grade everything of: {', '.join(map(named, failed))}", 1)
 
 
 @app.command()

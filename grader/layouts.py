@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from grader import zips
 from grader.errors import UsageError
-from grader.escapes import one_line
+from grader.escapes import named, one_line
 from grader.storage import MAX_BYTES, MAX_DEPTH, MAX_NOTES, clean, shown
 from grader.submissions import HAND_INS, student_name
 
@@ -118,7 +118,7 @@ def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     with a note on each name that was shared."""
     alike: dict[str, list[Entry]] = {}
     for entry in found:
-        alike.setdefault(one_line(entry.student), []).append(entry)
+        alike.setdefault(named(entry.student), []).append(entry)
     taken = set(alike)
     entries: list[Entry] = []
     notes: list[str] = []
@@ -134,10 +134,10 @@ def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
         for entry in same:
             name = f"{entry.student} ({_root_name(entry)})"
             number = 1
-            while one_line(name) in taken:
+            while named(name) in taken:
                 number += 1
                 name = f"{entry.student} ({_root_name(entry)}, {number})"
-            taken.add(one_line(name))
+            taken.add(named(name))
             entries.append(replace(entry, student=name, notes=(*entry.notes, note)))
     return entries, notes
 

@@ -3,11 +3,13 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from grader.escapes import one_line, plain
+from grader.escapes import named, one_line, plain
 from grader.model import CheckReport, ExerciseReport, Report
 
 WIDTH = 88
 SHOWN_STUDENTS = 40
+SHOWN_PRINTED = 20  # lines of what a page printed
+MAX_PRINTED = 200  # characters of each
 MARKS = {
     "passed": "ok",
     "failed": "WRONG",
@@ -48,8 +50,13 @@ def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
             told.add((check.function, check.misconception))
     if report.output.strip():
         lines += ["", "  it printed:"]
-        lines += [f"    | {plain(line)}" for line in report.output.splitlines()[:20]]
+        lines += [f"    | {_printed(line)}" for line in report.output.splitlines()[:SHOWN_PRINTED]]
     return "\n".join(lines)
+
+
+def _printed(line: str) -> str:
+    text = plain(line[: MAX_PRINTED + 1])
+    return text if len(text) <= MAX_PRINTED else f"{text[: MAX_PRINTED - 3]}..."
 
 
 def _failure(check: CheckReport, for_student: bool, told: bool) -> list[str]:
@@ -95,7 +102,7 @@ def _wrapped(text: str, indent: int) -> list[str]:
 def student_text(report: Report, *, for_student: bool = True) -> str:
     """One submission, for its student (without what hidden checks expect) or its instructor."""
     total = f"{points(report.score)} of {points(report.max_score)} points"
-    lines = [f"{one_line(report.student)}: {total}"]
+    lines = [f"{named(report.student)}: {total}"]
     lines += [piece for note in report.notes for piece in _wrapped(f"note: {one_line(note)}", 0)]
     parts = [exercise_text(exercise, for_student=for_student) for exercise in report.exercises]
     return "\n\n".join(["\n".join(lines), *parts]) + "\n"
@@ -113,7 +120,8 @@ def found_table(
     lines = [f"layout: {layout}; students: {len(students)}"]
     rows = [["student", *exercises]]
     for student, files in students[:SHOWN_STUDENTS]:
-        rows.append([_shortened(one_line(t)) for t in (student, *(files[e] for e in exercises))])
+        row = (named(student), *(one_line(files[exercise]) for exercise in exercises))
+        rows.append([_shortened(text) for text in row])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
@@ -141,7 +149,7 @@ def class_table(reports: Sequence[Report]) -> str:
     for report in reports:
         total = f"{points(report.score)}/{points(report.max_score)}"
         scores = [points(exercise.score) for exercise in report.exercises]
-        rows.append([_shortened(one_line(report.student)), total, *scores, _remarks(report)])
+        rows.append([_shortened(named(report.student)), total, *scores, _remarks(report)])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
     lines = []
     for row in rows:
