@@ -1,14 +1,17 @@
 """Which file is taken for an exercise: the rules of finding, row by row. Nothing is run here."""
 
+import bz2
 import io
 import json
+import lzma
 import os
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from grader import storage, submissions
+from grader import storage, submissions, zips
 from grader.errors import UsageError
 from grader.sandbox import LoadEvent
 from grader.submissions import Found, Submission, lesson
@@ -51,9 +54,9 @@ def found(hand_in):
     return find
 
 
-def zipped(entries: dict[str, str | bytes]) -> bytes:
+def zipped(entries: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)
     return out.getvalue()
@@ -763,6 +766,112 @@ def test_the_entries_of_all_zips_are_bounded_together(tmp_path, monkeypatch):
     result = read_zip(tmp_path, zipped(inner)).found["ones_bound"]
     assert result.status == "unreadable"
     assert "would make more than 20 files" in result.reason
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_every_way_of_packing_is_read(tmp_path, method):
+    page = f"{WORKED}# {os.urandom(200_000).hex()}\n"
+    submission = read_zip(tmp_path, zipped({"ones_bound.py": page, "empty.py": ""}, method))
+    assert submission.found["ones_bound"].source.cells[0][0] == page
+    damaged = bytearray(zipped({"ones_bound.py": WORKED}, method))
+    damaged[damaged.index(b"PK\1\2") + 16] ^= 1  # the checksum
+    assert "Bad CRC-32" in read_zip(tmp_path, bytes(damaged)).found["ones_bound"].reason
+
+
+def lying(method: int, entries: int, size: int = 50_000_000) -> bytes:
+    """A zip of a page and of entries that unpack to `size` bytes, and say that they are short."""
+    with zipfile.ZipFile(io.BytesIO(zipped({"h": b"#" * size}, method))) as archive:
+        place = archive.getinfo("h").header_offset + 30 + 1
+        content = archive.fp.getvalue()[place : place + archive.getinfo("h").compress_size]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("ones_bound.py", WORKED)
+        archive.writestr("holiday.png", os.urandom(20_000))  # nothing unpacks to a lot of it
+        for number in range(entries):
+            archive.writestr(f"h{number}.py", content)
+            info = archive.infolist()[-1]
+            info.compress_type, info.file_size, info.CRC = method, 900_000, 0
+    return out.getvalue()
+
+
+class Unpackers:
+    """The unpackers of a module, with the largest piece and the sum of what they made."""
+
+    def __init__(self, monkeypatch, module, name):
+        self.largest = self.total = 0
+        made = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *how, **named: Watched(made(*how, **named), self))
+
+
+class Watched:
+    def __init__(self, unpacker, counts):
+        self.unpacker, self.counts = unpacker, counts
+
+    def __getattr__(self, name):
+        return getattr(self.unpacker, name)
+
+    def decompress(self, data, *bound):
+        piece = self.unpacker.decompress(data, *bound)
+        self.counts.largest = max(self.counts.largest, len(piece))
+        self.counts.total += len(piece)
+        return piece
+
+
+@pytest.mark.parametrize(
+    ("method", "module", "name"),
+    [
+        (zipfile.ZIP_DEFLATED, zlib, "decompressobj"),
+        (zipfile.ZIP_BZIP2, bz2, "BZ2Decompressor"),
+        (zipfile.ZIP_LZMA, lzma, "LZMADecompressor"),
+    ],
+)
+def test_an_entry_that_lies_about_its_size_is_unpacked_to_that_size_alone(
+    tmp_path, monkeypatch, method, module, name
+):
+    data = lying(method, 2)
+    unpackers = Unpackers(monkeypatch, module, name)
+    found = read_zip(tmp_path, data).found["ones_bound"]
+    assert found.status == "graded"
+    assert unpackers.total == 2 * 900_000
+    assert unpackers.largest <= zips.PIECE
+
+
+def test_what_is_unpacked_in_vain_is_bounded_for_a_submission(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 2 << 20)
+    unpackers = Unpackers(monkeypatch, zlib, "decompressobj")
+    for number in range(30):
+        (tmp_path / "someone").mkdir(exist_ok=True)
+        path = tmp_path / "someone" / f"{number:02}.zip"
+        path.write_bytes(lying(zipfile.ZIP_DEFLATED, 1, 2_000_000))
+    found = submissions.read(tmp_path / "someone", ["ones_bound"]).found["ones_bound"]
+    assert unpackers.total <= 4 * (2 << 20) + zips.PIECE
+    assert (found.status, found.file) == ("graded", "00.zip/ones_bound.py")
+
+
+def test_entries_that_share_their_bytes_are_not_unpacked_time_and_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1 << 20)
+    empty = b"\0\0\0\xff\xff" * 40_000  # unpacks to nothing
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("ones_bound.py", empty)
+        info = archive.infolist()[-1]
+        info.compress_type, info.file_size, info.CRC = zipfile.ZIP_DEFLATED, 100, 0
+        for _ in range(99):
+            archive.filelist.append(info)
+    monkeypatch.setattr(zips, "pieces", None)
+    result = read_zip(tmp_path, out.getvalue()).found["ones_bound"]
+    assert (result.status, result.file) == ("unreadable", "ones_bound.py")
+    assert "is too large" in result.reason
+
+
+def test_the_list_of_a_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch):
+    data = zipped({f".venv/{number}": "" for number in range(300)} | {"ones_bound.py": WORKED})
+    assert read_zip(tmp_path, data).found["ones_bound"].status == "graded"
+    monkeypatch.setattr(storage, "MAX_LISTED", 300)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    result = read_zip(tmp_path, data).found["ones_bound"]
+    assert (result.status, result.file) == ("unreadable", "someone.zip")
+    assert "lists more than 300 entries: leave out what is not yours" in result.reason
 
 
 # --- bounds on folders ----------------------------------------------------------------------------
