@@ -4,6 +4,7 @@ Every size is looked at before anything is read. What can't be read is named, wi
 """
 
 import os
+import re
 import stat
 import zipfile
 from collections import Counter

@@ -124,8 +124,8 @@ def found_table(
     labels, explained = _headed(exercises, shown)
     rows = [["student", *labels]]
     for student, files in students[:SHOWN_STUDENTS]:
-        row = (named(student), *(one_line(files[exercise]) for exercise in shown))
-        rows.append([_shortened(text) for text in row])
+        cells = [named(student), *(one_line(files[exercise]) for exercise in shown)]
+        rows.append([_shortened(text) for text in cells])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
