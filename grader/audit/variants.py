@@ -188,7 +188,7 @@ def given(value):
         return tuple(given(part) for part in value)
     if isinstance(value, dict):
         return {{name: given(entry) for name, entry in value.items()}}
-    if value is None or isinstance(value, str):
+    if value is None:
         return value
     return {given}
 
