@@ -196,6 +196,32 @@ def report(
 
 @app.command()
 @told_plainly
+def evidence(
+    path: Annotated[
+        Path, typer.Argument(help="Your page `evidence`, or the folder that holds it.")
+    ] = Path(),
+    out: Annotated[Path, typer.Option(help="Where evidence.html goes.")] = Path("portfolio"),
+) -> None:
+    """Make a page of your own evidence. Exit 0: it is whole, 1: not yet, 2: usage."""
+    import msgspec
+
+    from grader.portfolio import portfolio
+    from grader.reports import evidence as pages
+    from grader.results import replace_file
+
+    found = portfolio(path)
+    content = pages.page(**msgspec.structs.asdict(found))
+    out.mkdir(parents=True, exist_ok=True)
+    replace_file(out / "evidence.html", content.encode("utf-8", "backslashreplace"))
+    missing = [found.problem] if found.problem else found.missing
+    for line in missing:
+        typer.echo(f"missing or off: {line}")
+    typer.echo(f"wrote {out / 'evidence.html'}")
+    raise typer.Exit(1 if missing else 0)
+
+
+@app.command()
+@told_plainly
 def scaffolds(
     check: Annotated[bool, typer.Option("--check", help="Only say what is stale.")] = False,
 ) -> None:

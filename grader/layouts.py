@@ -14,12 +14,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from grader.errors import UsageError
-from grader.storage import clean
+from grader.storage import clean, usual
 from grader.submissions import HAND_INS, student_name
 
 METADATA = "submission_metadata.yml"
 MAX_CLASS_BYTES = 8 << 30  # of a class that comes as one zip, unpacked
 MAX_CLASS_ENTRIES = 200_000
+MAX_METADATA = 20 << 20  # bytes of Gradescope's file
 
 _CANVAS = re.compile(r"(?s)(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)\Z")
 _MOODLE = re.compile(r"(?s)(?P<student>.+_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)\Z")
@@ -54,11 +55,12 @@ def class_at(path: Path, layout: str = "auto") -> Iterator[ClassFolder]:
         raise UsageError(f"there is no layout {layout!r}; there are: auto, {', '.join(LAYOUTS)}")
     with contextlib.ExitStack() as stack:
         inside = _shown(path) if path.is_dir() else []
-        if len(inside) == 1 and layout != "plain" and _is_class_zip(inside[0]):
+        alone = len(inside) == 1 and layout != "plain" and not inside[0].is_symlink()
+        if alone and _is_class_zip(inside[0]):
             path = inside[0]
         if path.is_dir():
             yield _read(path, layout)
-        elif layout != "plain" and path.is_file() and _is_class_zip(path):
+        elif layout != "plain" and _is_class_zip(path):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             _unpack(path, folder)
             yield _read(_without_wrapping(folder), layout)
@@ -111,7 +113,7 @@ def _shown(folder: Path) -> list[Path]:
 def _plain(folder: Path) -> Iterator[Entry]:
     """`<student>/...`, `<student>.zip`, `<student>.py`, `<student>.ipynb`, or another archive."""
     for path in _shown(folder):
-        if path.is_dir() or path.is_symlink() or path.name.lower().endswith(HAND_INS):
+        if path.is_dir() or path.is_symlink() or usual(path.name).lower().endswith(HAND_INS):
             yield Entry(student_name(path), ((path, clean(path.name)),))
 
 
@@ -167,20 +169,24 @@ def _submitters(metadata: Path) -> dict[str, str]:
     try:
         import yaml  # comes with the instructor's packages
 
+        if not metadata.is_file() or metadata.is_symlink():
+            return {}
+        with metadata.open("rb") as stream:
+            data = stream.read(MAX_METADATA)
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        content = yaml.load(metadata.read_bytes(), Loader=loader)  # noqa: S506  # a safe loader
-    except (ImportError, OSError, ValueError, yaml.YAMLError):
+        content = yaml.load(data, Loader=loader)  # noqa: S506  # a safe loader
+    except (ImportError, OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
     found: dict[str, str] = {}
     for folder, about in content.items() if isinstance(content, dict) else ():
         people = about.get(":submitters") if isinstance(about, dict) else None
         names = [
-            str(person[":name"])
+            person[":name"].encode("utf-8", "backslashreplace").decode("utf-8")
             for person in (people if isinstance(people, list) else ())
-            if isinstance(person, dict) and person.get(":name")
+            if isinstance(person, dict) and isinstance(person.get(":name"), str) and person[":name"]
         ]
-        if names:
-            found[str(folder)] = " & ".join(names)
+        if names and isinstance(folder, str):
+            found[folder] = " & ".join(names)
     return found
 
 
@@ -204,6 +210,8 @@ LAYOUTS: dict[str, tuple[Callable[[Path], Iterator[Entry]], Callable[[Path], boo
 
 def _is_class_zip(path: Path) -> bool:
     """Whether a zip holds a whole class (Canvas, Moodle, Gradescope), not one student's work."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

@@ -52,13 +52,11 @@ class Limits(Struct, frozen=True):
 class Source(Struct, frozen=True):
     """What a worker loads: cells as (source, first line), and modules by name that it may import.
 
-    `split` makes each top-level statement of a cell a unit of its own (plain scripts).
     `helpers` come last on the import path, `modules` first.
     """
 
     filename: str
     cells: tuple[tuple[str, int], ...]
-    split: bool
     modules: dict[str, str]
     helpers: dict[str, str]
 
@@ -138,7 +136,7 @@ class Worker:
         try:
             prepare = (source.filename, source.modules, source.helpers, list(source.cells))
             again = self._reached > 0
-            units = self._exchange("prepare", *prepare, source.split, again, cpu=limit)
+            units = self._exchange("prepare", *prepare, again, cpu=limit)
             for number, (kind, cell, line, *rest) in enumerate(units[: self._stop]):
                 place = (cell, line)
                 if kind == "syntax":

@@ -29,7 +29,7 @@ IGNORED = {
     *("$RECYCLE.BIN", "System Volume Information"),
 }
 PACKAGES = (".whl", ".egg")  # the course's own wheel lies where students work
-PAGE_SUFFIXES = (".py", ".ipynb", ".txt", ".json")
+PAGE_SUFFIXES = (".py", ".pyw", ".ipynb", ".txt", ".json")
 OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, and what they are
     (0, b"Rar!", "a RAR archive"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -46,6 +46,7 @@ OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, 
 )
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:(?! )")  # "C:/...", and not "A: final/..."
+_AFTER_ENDING = re.compile(r"[\s.]+\Z")
 INSTEAD = "hand in a .py, a .ipynb or a zip of them"
 
 
@@ -76,6 +77,11 @@ class Contents(Struct, frozen=True):
 def clean(name: str) -> str:
     """A name as text that can be written anywhere: bytes that are no UTF-8 are spelled out."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def usual(name: str) -> str:
+    """A name without the white space and the dots that follow its ending."""
+    return _AFTER_ENDING.sub("", name)
 
 
 def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:
@@ -164,7 +170,7 @@ class _Reader:
         """
         if self._refuse_other_kind(name, data[:HEAD]):
             return
-        if name.lower().endswith(".zip") or data.startswith(ZIP):
+        if usual(name).lower().endswith(".zip") or data.startswith(ZIP):
             self._zip(name, data, depth, f"{name}/" if inside is None else inside)
         elif len(data) > self.room:
             self._too_large(name)
@@ -192,7 +198,7 @@ class _Reader:
 
     def _too_large(self, name: str) -> None:
         limit = f"{MAX_BYTES >> 20} MiB"
-        what = "leave out what is not yours" if name.lower().endswith(".zip") else INSTEAD
+        what = "leave out what is not yours" if usual(name).lower().endswith(".zip") else INSTEAD
         reason = f"{_cut(name)} is too large (a submission may have {limit} in all): {what}"
         self.refused.append(Refused(name, reason))
 
@@ -215,7 +221,7 @@ class _Reader:
                     self.refused.append(Refused(name, f"{_cut(name)} {reason}"))
                     return
                 self.count += len(looked_at)
-                if not name.lower().endswith(".zip"):
+                if not usual(name).lower().endswith(".zip"):
                     self.notes.append(f"{_cut(name)} is a zip, and was read as one")
                 if not looked_at:
                     self.notes.append(f"{_cut(name)} is a zip with nothing in it")
@@ -291,7 +297,8 @@ def _why_not(
         return f"has more than {MAX_FILES} entries: leave out what is not yours"
     sizes = [entry.file_size for entry in looked_at if _wanted(_entry_name(entry))]
     if sum(sizes) > MAX_RATIO * max(packed, 1):
-        return f"unpacks to more than {MAX_RATIO} times its size: {INSTEAD}"
+        what = "clear the notebook's outputs, or hand in the .ipynb itself"
+        return f"unpacks to more than {MAX_RATIO} times its size: {what}"
     if sum(size for size in sizes if size <= MAX_BYTES) > room:
         return f"unpacks to more than {MAX_BYTES >> 20} MiB: leave out what is not yours"
     return None
@@ -299,7 +306,7 @@ def _why_not(
 
 def _wanted(name: str, head: bytes = b"") -> bool:
     """Whether a file may be a page or a zip, by its name or how it begins."""
-    base = name.rsplit("/", 1)[-1].lower()
+    base = usual(name.rsplit("/", 1)[-1]).lower()
     return base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base or head.startswith(ZIP)
 
 

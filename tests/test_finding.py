@@ -10,7 +10,9 @@ import pytest
 
 from grader import storage, submissions
 from grader.errors import UsageError
+from grader.sandbox import LoadEvent
 from grader.submissions import Found, Submission, lesson
+from tests.fuzz import bounded
 
 ROOT = Path(__file__).parents[1]
 SCAFFOLD = (ROOT / "exercises" / "ones_bound.py").read_text()
@@ -73,12 +75,40 @@ def test_the_exact_name_is_taken_without_a_note(found, name):
         *("ones_bound (1).py", "ones_bound(2).py", "ones_bound-1.py", "ones_bound copy.py"),
         *("ones_bound - final (Ana).py", "ones_bound - Kopie.py", "ones_bound.py.txt"),
         *("ones_bound.txt", "ones_bound", "ones  bound .py", "ones_bound.py.py"),
+        *(
+            "ones_bound.py ",
+            "ones_bound.PY\r",
+            "ones_bound.py\n",
+            "ones_bound.py.",
+            "ones_bound.pyw",
+        ),
+        *("ones_bound (1).py\u00a0", "ones_bound.py.txt .", "week 1./ones_bound.py.. ."),
     ],
 )
 def test_another_spelling_is_taken_with_a_note(found, name):
     result = found({name: WORKED})
     assert (result.status, result.file) == ("graded", name)
     assert result.notes == (f"{name} was taken for ones_bound; the expected name is ones_bound.py",)
+
+
+@pytest.mark.parametrize("name", ["ones_bound.ipynb ", "ones_bound.ipynb.\r", "homework.ipynb."])
+def test_a_notebook_whose_ending_goes_on_is_a_notebook(found, name):
+    result = found({name: notebook(ALL_NAMES)})
+    assert (result.file, result.notebook, len(result.notes)) == (name, True, 1)
+    assert "the expected name is ones_bound.ipynb" in result.notes[0]
+    assert found({name: notebook(ALL_NAMES)[:-9]}).status == "unreadable"
+
+
+@pytest.mark.parametrize("name", ["a.zip ", "a.ZIP.", "a.zip\n"])
+def test_a_zip_whose_ending_goes_on_is_a_zip_and_nothing_to_note(hand_in, name):
+    submission = hand_in({name: zipped({"ones_bound.py ": WORKED})})
+    assert submission.found["ones_bound"].file == f"{name}/ones_bound.py "
+    assert submission.notes == ()
+
+
+@pytest.mark.parametrize("name", ["Ana.py", "Ana.py ", "Ana.pyw", "Ana.ipynb.", "Ana.zip\r"])
+def test_a_student_is_called_by_what_comes_before_the_ending(name):
+    assert submissions.student_name(Path(name)) == "Ana"
 
 
 def test_a_file_of_another_name_is_taken_for_the_exercise_whose_names_it_defines(found):
@@ -89,6 +119,11 @@ def test_a_file_of_another_name_is_taken_for_the_exercise_whose_names_it_defines
 
 def test_a_notebook_of_another_name_is_known_by_its_cells(found):
     assert found({"Untitled.ipynb": notebook(*ALL_NAMES.split("\n\n"))}).file == "Untitled.ipynb"
+
+
+def test_an_export_is_known_by_its_cells_too(found):
+    cells = [f"get_ipython().run_cell_magic('time', '', {t!r})" for t in ALL_NAMES.split("\n\n")]
+    assert found({"homework.py": "\n".join(cells)}).file == "homework.py"
 
 
 def test_a_file_that_only_calls_the_functions_is_not_taken(found):
@@ -109,6 +144,22 @@ def test_a_single_file_is_taken_for_the_exercise_that_was_named(tmp_path):
     assert "draft7.py was taken for ones_bound" in result.notes[0]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_" * 9_000 + "x" + "-1" * 9_000,
+        "ones_bound" + " (1)" * 9_000 + "!",
+        " " * 20_000 + "x",
+        "copy" + " " * 9_000 + "1" * 9_000,
+    ],
+)
+def test_a_name_is_spelled_in_one_pass_however_long_it_is(name):
+    with bounded():
+        assert submissions.spelled(f"{name}.py") == ""
+        assert submissions.spelled(f"{name} - ones_bound (1).py") == ""
+        assert submissions.spelled(f"ones_bound - {name}.py") == "ones_bound"
+
+
 # --- several candidates ---------------------------------------------------------------------------
 
 
@@ -127,6 +178,49 @@ def test_an_untouched_scaffold_with_other_line_ends_drops_out(found):
 def test_script_and_notebook_the_one_that_was_worked_on_counts(found):
     result = found({"ones_bound.py": WORKED, "ones_bound.ipynb": SCAFFOLD_NOTEBOOK})
     assert (result.status, result.file) == ("graded", "ones_bound.py")
+
+
+SCRATCH = "\n\nimport math\nprint(math.sqrt(2))\n"
+
+
+@pytest.mark.parametrize("name", ["ones_bound.py", "homework.py"])
+def test_a_page_on_which_every_due_name_is_still_the_stub_was_not_worked_on(found, name):
+    opened = json.loads(SCAFFOLD_NOTEBOOK)
+    opened["cells"].append({"cell_type": "code", "source": SCRATCH, "metadata": {}, "outputs": []})
+    result = found({name: ALL_NAMES, "ones_bound.ipynb": json.dumps(opened)})
+    assert (result.status, result.file) == ("graded", name)
+
+
+def test_a_page_of_stubs_is_taken_where_there_is_no_other(found):
+    assert found({"ones_bound.py": SCAFFOLD + SCRATCH}).file == "ones_bound.py"
+
+
+@pytest.mark.parametrize("part", [" ", "\n", "    return\n", "def f():\n", "None", "    raise "])
+def test_no_definition_is_too_long_to_be_looked_at(found, part):
+    files = {
+        "ones_bound.py": f"def curvature(\n{part * 200_000}x",
+        "ones_bound.ipynb": SCAFFOLD_NOTEBOOK,
+    }
+    assert found(files).file == "ones_bound.py"
+
+
+@pytest.mark.parametrize(
+    ("stub", "work"),
+    [
+        ("PREDICTED_CEILING = None", "PREDICTED_CEILING = 1.0"),
+        ("PREDICTED_CEILING = None", "PREDICTED_CEILING: float = 1  # None"),
+        ("PREDICTED_CEILING = None", ""),
+        ("# TODO 2\n", "return 2\n\n# not any more:\n"),
+        ("    # TODO 2\n", "    if len(features): return 1\n"),
+        ("    # TODO 2\n    raise NotImplementedError", "    return 1"),
+        ("import lesson", "import lesson\ncurvature = abs"),
+    ],
+)
+def test_a_page_with_work_on_one_name_was_worked_on(found, stub, work):
+    begun = SCAFFOLD.replace(stub, work, 1)
+    assert begun != SCAFFOLD
+    pages = {"ones_bound.py": begun, "ones_bound.ipynb": notebook(ALL_NAMES)}
+    assert found(pages).status == "ambiguous"
 
 
 def test_script_and_notebook_both_worked_on_are_ambiguous(found):
@@ -152,6 +246,49 @@ def test_a_notebook_and_the_script_it_was_exported_to_are_one_page(found, script
     }
     result = found(pages)
     assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
+
+
+CELLS_AND_EXPORTS = {
+    "a magic of a cell": (
+        f"%%time\n{WORKED}",
+        f"get_ipython().run_cell_magic('time', '', {WORKED + chr(10)!r})",
+    ),
+    "a magic with words": (
+        '%%timeit -n 1\nit\'s = "1"\\n',
+        "get_ipython().run_cell_magic('timeit', '-n 1', 'it\\'s = \"1\"\\\\n\\n')",
+    ),
+    "a magic in a comment": (f"%%time\n{WORKED}", f"# %%time\n{WORKED}"),
+    "a cell that is no Python": (
+        "%%bash\nls -l\ncd ..",
+        "get_ipython().run_cell_magic('bash', '', 'ls -l\\ncd ..\\n')",
+    ),
+    "help before": ("?jnp.mean", "get_ipython().run_line_magic('pinfo', 'jnp.mean')"),
+    "help behind": ("jnp.mean??  # why", "get_ipython().run_line_magic('pinfo2', 'jnp.mean')"),
+    "what a shell line gives": ("files = !ls", "files = get_ipython().getoutput('ls')"),
+    "what a magic gives": (
+        "a, b = %time f()",
+        "a, b = get_ipython().run_line_magic('time', 'f()')",
+    ),
+    "a long shell line": (
+        "if True:\n    !pip install \\\n    jax\nx = 1",
+        "if True:\n    get_ipython().system('pip install      jax')\nx = 1",
+    ),
+    "a word for a magic": ("pip install jax", "get_ipython().run_line_magic('pip', 'install jax')"),
+}
+
+
+@pytest.mark.parametrize(("cell", "exported"), CELLS_AND_EXPORTS.values(), ids=CELLS_AND_EXPORTS)
+def test_whatever_an_export_makes_of_notebook_syntax_it_is_one_page(found, cell, exported):
+    pages = {"ones_bound.ipynb": notebook(ALL_NAMES, cell, "y = 2")}
+    pages["ones_bound.py"] = f"{ALL_NAMES}\n# In[2]:\n\n\n{exported}\n\n\n# In[ ]:\n\n\ny = 2\n"
+    result = found(pages)
+    assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
+
+
+def test_a_cell_magic_with_other_code_is_another_page(found):
+    exported = "get_ipython().run_cell_magic('time', '', 'x = 2')"
+    pages = {"ones_bound.ipynb": notebook(ALL_NAMES, "%%time\nx = 1")}
+    assert found(pages | {"ones_bound.py": f"{ALL_NAMES}\n{exported}\n"}).status == "ambiguous"
 
 
 def test_untouched_scaffolds_alone_are_one_untouched_submission(found):
@@ -340,6 +477,53 @@ def test_what_cannot_be_read_is_named_beside_an_untouched_page(found):
     assert "answers.pdf is a PDF" in result.notes[0]
 
 
+DAMAGED: dict[str, list[str | bytes]] = {
+    "ones_bound.ipynb": [notebook(ALL_NAMES)[:-30], "version https://git-lfs.github.com/spec/v1\n"],
+    "ones_bound (1).py": ["# R\xfcckgabe\n".encode("latin-1")],
+}
+
+
+@pytest.mark.parametrize("readable", ["ones_bound.py", "Ones Bound.py", "homework.py"])
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, content) for name in DAMAGED for content in DAMAGED[name]]
+)
+def test_of_candidates_the_one_that_can_be_read_is_taken_and_the_other_named(
+    found, readable, name, content
+):
+    result = found({readable: ALL_NAMES, name: content})
+    assert (result.status, result.file) == ("graded", readable)
+    (note,) = [note for note in result.notes if note.startswith(f"{name} can't be read (")]
+    assert note.endswith(f"; {readable} was taken")
+
+
+def test_what_cannot_be_read_counts_where_the_rest_was_not_worked_on(found):
+    for content in DAMAGED["ones_bound.ipynb"]:
+        result = found({"ones_bound.py": SCAFFOLD, "ones_bound.ipynb": content})
+        assert (result.status, result.file) == ("unreadable", "ones_bound.ipynb")
+
+
+def test_a_pointer_to_a_large_file_is_unreadable_and_says_what_to_hand_in(found):
+    result = found({"ones_bound.py": "version https://git-lfs.github.com/spec/v1\noid sha256:1\n"})
+    assert result.status == "unreadable"
+    assert "Git LFS" in result.reason
+
+
+MARIMO = f"import marimo\n\napp = marimo.App()\n\n\n@app.function\n{WORKED[23:]}"
+
+
+def test_a_marimo_app_is_unreadable_and_says_what_to_hand_in(found):
+    result = found({"ones_bound.py": MARIMO})
+    assert result.status == "unreadable"
+    assert "a marimo app: hand in a script (marimo export script)" in result.reason
+    result = found({"ones_bound.py": MARIMO, "ones_bound.ipynb": notebook(ALL_NAMES)})
+    assert result.file == "ones_bound.ipynb"
+
+
+@pytest.mark.parametrize("line", ["# app = marimo.App()", "text = 'app = marimo.App()'"])
+def test_a_page_that_only_speaks_of_marimo_is_read(found, line):
+    assert found({"ones_bound.py": f"import marimo\n{line}\n{WORKED}"}).status == "graded"
+
+
 @pytest.mark.parametrize("name", ["ones_bound.html", "Ones Bound (1).R", "ones_bound.ipynb.part"])
 def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
     (tmp_path / "someone").mkdir()
@@ -481,7 +665,8 @@ def test_too_many_entries_too_much_content_and_too_high_a_ratio_are_unreadable(
         .source
     ), "what is not read does not count"
     large = zipped({"ones_bound.py": os.urandom(3_000_000)})
-    assert "times its size" in read_zip(tmp_path, bomb).found["ones_bound"].reason
+    ratio = read_zip(tmp_path, bomb).found["ones_bound"].reason
+    assert "times its size: clear the notebook's outputs, or hand in the .ipynb itself" in ratio
     monkeypatch.setattr(storage, "MAX_FILES", 20)
     assert "more than 20 entries" in read_zip(tmp_path, many).found["ones_bound"].reason
     monkeypatch.setattr(storage, "MAX_BYTES", 2 << 20)
@@ -601,6 +786,23 @@ def test_helper_modules_beside_the_file_can_be_imported(found):
     assert result.source.helpers == {"tools": "A = 1\n", "pack": "", "pack.part": "B = 2\n"}
 
 
+def test_a_module_that_is_missing_and_lies_elsewhere_is_named(found):
+    unreadable = "# Rückgabe\n".encode("latin-1")
+    files = {"hw/pages/ones_bound.py": WORKED, "hw/pages/a/b.py": "", "hw/maths.py": ""}
+    result = found(files | {"hw/pages/h.py": unreadable})
+
+    def told(missing: str) -> str:
+        event = LoadEvent("raised", 0, 1, f"ModuleNotFoundError: No module named {missing}")
+        return result.told(event)
+
+    assert "(hw/maths.py is in the submission, but only modules beside the page" in told("'maths'")
+    assert "(hw/maths.py is in" in told("'hw.maths'")
+    assert "(hw is in" in told("'hw'")
+    assert "(hw/pages/a/b.py is in" in told("'b'")
+    for name in ("'h'", "'a'", "'google'", "", "'", "''", "'hw' and 'b'"):
+        assert "is in the submission" not in told(name)
+
+
 @pytest.mark.parametrize("name", ["random.py", "numpy.py", "jax/__init__.py", "math.py"])
 def test_a_helper_that_shadows_a_known_module_is_not_used_and_named(found, name):
     result = found({"ones_bound.py": WORKED, name: "x = 1\n"})
@@ -614,6 +816,29 @@ def test_a_changed_lesson_is_replaced_with_a_note_and_an_unchanged_one_without(f
     assert "lesson.py was changed; the course's own was used" in changed.notes
     same = found({"ones_bound.py": WORKED, "lesson.py": lesson().replace("\n", "\r\n").encode()})
     assert same.notes == ()
+
+
+def test_a_file_is_looked_at_once_for_helpers_however_many_zips_it_lies_in(tmp_path, monkeypatch):
+    """Folders may be called zips, too."""
+    folders = "/".join(["i.zip"] * 12)
+    inside = zipped(
+        {f"{folders}/ones_bound.py": WORKED}
+        | {f"{folders}/h{number}.py": "" for number in range(40)}
+        | {f"{folders}/p/h{number}.py": "" for number in range(40)}
+    )
+    looked_at: list[str] = []
+
+    class Watched(PurePosixPath):
+        def __new__(cls, name):
+            looked_at.append(name)
+            return PurePosixPath(name)
+
+    monkeypatch.setattr(submissions, "PurePosixPath", Watched)
+    found = read_zip(tmp_path, zipped({f"{folders}/a.zip": inside})).found["ones_bound"]
+    monkeypatch.undo()
+    assert len(looked_at) < 8 * 81
+    assert len(found.source.helpers) == 80
+    assert "p.h39" in found.source.helpers
 
 
 def test_everything_that_is_read_is_in_the_fingerprint(hand_in):

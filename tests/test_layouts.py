@@ -1,6 +1,8 @@
 """Who handed in what, in each layout that a whole class comes in."""
 
+import io
 import os
+import stat
 import zipfile
 from pathlib import Path
 
@@ -233,3 +235,61 @@ def test_a_class_in_a_damaged_zip_is_a_usage_error(tmp_path):
 def test_a_pipe_is_no_class(tmp_path):
     os.mkfifo(tmp_path / "class.zip")
     assert taken(tmp_path / "class.zip") == ("plain", {"class": None})
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """What is opened that is no ordinary file: opening it fails here, where it would wait."""
+    odd: list[str] = []
+    plain_open = io.open
+
+    def watched(file, *arguments, **named):
+        if (
+            not isinstance(file, int)
+            and Path(file).exists()
+            and not stat.S_ISREG(Path(file).stat().st_mode)
+        ):
+            odd.append(str(file))
+            raise OSError(f"{file} would have been waited for")
+        return plain_open(file, *arguments, **named)
+
+    monkeypatch.setattr(io, "open", watched)
+    return odd
+
+
+@pytest.mark.parametrize("name", ["ada.py", "ada.zip", "ada.ipynb"])
+def test_a_pipe_alone_in_a_class_folder_is_one_students_and_not_opened(tmp_path, opened, name):
+    os.mkfifo(tmp_path / name)
+    assert taken(tmp_path) == ("plain", {"ada": None})
+    assert opened == []
+
+
+def test_a_link_alone_in_a_class_folder_is_not_followed(tmp_path):
+    (tmp_path / "class").mkdir()
+    with zipfile.ZipFile(tmp_path / "others.zip", "w") as archive:
+        for number in (1, 2):
+            archive.writestr(f"student{number}_10{number}_7_ones_bound.py", WORKED)
+    (tmp_path / "class" / "ada.zip").symlink_to(tmp_path / "others.zip")
+    assert taken(tmp_path / "class") == ("plain", {"ada": None})
+
+
+def test_metadata_that_is_a_pipe_names_nobody(tmp_path, opened):
+    make(tmp_path, "submission_11/ones_bound.py")
+    os.mkfifo(tmp_path / "submission_metadata.yml")
+    assert taken(tmp_path, "gradescope")[1] == {"submission_11": "ones_bound.py"}
+    assert opened == []
+
+
+def test_a_name_in_metadata_can_be_written_whatever_it_is(tmp_path):
+    make(tmp_path, *(f"submission_{number}/ones_bound.py" for number in (1, 2, 3)))
+    lists = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 7))
+    (tmp_path / "submission_metadata.yml").write_text(
+        f"a0: &a0 [x]\n{lists}"
+        "submission_1:\n  :submitters:\n  - :name: First Person\n"
+        "submission_2:\n  :submitters:\n  - :name: *a6\n"
+        "submission_3:\n  :submitters:\n  - :name: [x]\n"
+    )
+    assert set(taken(tmp_path)[1]) == {"First Person", "submission_2", "submission_3"}
+    half = 'submission_1:\n  :submitters:\n  - :name: "\\ud800 Prof"\n'
+    (tmp_path / "submission_metadata.yml").write_text(half)
+    "".join(taken(tmp_path)[1]).encode()

@@ -49,6 +49,8 @@ def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
     lines += [
         f"  {line}" for note in report.notes for line in _wrapped(f"note: {one_line(note)}", 2)
     ]
+    if report.status == "missing":
+        return "\n".join(lines)  # every check is the same
     for check in report.checks:
         worth = "" if not check.points else f"{points(check.score)}/{points(check.points)}"
         lines.append(f"  {MARKS[check.outcome]:<8} {worth:>7}  {check.function}: {check.title}")
@@ -126,15 +128,18 @@ def found_table(
     """What was recognised, before anything is graded: the layout, each student's files, and what
     is taken for no student's."""
     lines = [f"layout: {layout}; students: {len(students)}"]
-    rows = [["student", *exercises]]
+    shown = [name for name in exercises if any(files[name] != "missing" for _, files in students)]
+    labels, explained = _headed(exercises, shown)
+    rows = [["student", *labels]]
     for student, files in students[:SHOWN_STUDENTS]:
-        rows.append([_shortened(one_line(t)) for t in (student, *(files[e] for e in exercises))])
+        rows.append([_shortened(one_line(t)) for t in (student, *(files[e] for e in shown))])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         lines.append("  ".join(cells).rstrip())
     if len(students) > SHOWN_STUDENTS:
         lines.append(f"... and {len(students) - SHOWN_STUDENTS} more")
+    lines += explained
     if left_out:
         more = ", ..." if len(left_out) > SHOWN_STUDENTS else ""
         listed = ", ".join(_shortened(one_line(name)) for name in left_out[:SHOWN_STUDENTS])
@@ -147,10 +152,16 @@ def class_table(reports: Sequence[Report]) -> str:
     if not reports:
         return "no submissions\n"
     names = [exercise.name for exercise in reports[0].exercises]
-    rows = [["student", "score", *names, "remarks"]]
+    places = [
+        place
+        for place in range(len(names))
+        if any(report.exercises[place].status != "missing" for report in reports)
+    ]
+    labels, explained = _headed(names, [names[place] for place in places])
+    rows = [["student", "score", *labels, "remarks"]]
     for report in reports:
         total = f"{points(report.score)}/{points(report.max_score)}"
-        scores = [points(exercise.score) for exercise in report.exercises]
+        scores = [points(report.exercises[place].score) for place in places]
         rows.append([_shortened(one_line(report.student)), total, *scores, _remarks(report)])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
     lines = []
@@ -158,7 +169,21 @@ def class_table(reports: Sequence[Report]) -> str:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:], strict=True)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *explained]) + "\n"
+
+
+def _headed(names: Sequence[str], shown: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What heads the columns of the exercises that are shown, and lines that explain it: numbers
+    where the names would take more than a line; and which exercises nobody handed in."""
+    labels, explained = list(shown), []
+    if sum(len(name) + 2 for name in shown) > WIDTH - 20:
+        labels = [str(number) for number in range(1, len(shown) + 1)]
+        legend = ", ".join(map(" ".join, zip(labels, shown, strict=True)))
+        explained += _wrapped(f"exercises: {legend}", 0)
+    if shown and len(shown) < len(names):
+        others = ", ".join(name for name in names if name not in shown)
+        explained += _wrapped(f"nobody handed in: {others}", 0)
+    return labels, explained
 
 
 def _shortened(text: str) -> str:
