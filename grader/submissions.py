@@ -444,7 +444,7 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
         else:
             module = parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
             try:
-                sources[".".join(module)] = decoded(other.data)
+                sources[".".join(module)] = decoded(other.data.rstrip(b"\0"))
             except Unreadable as error:
                 notes.append(f"{other.name} is not used: {error}")
     notes += [f"{n} is not used: a module {m} is there already" for m, n in shadowing.items()]

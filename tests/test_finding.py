@@ -904,6 +904,7 @@ def test_helper_modules_beside_the_file_can_be_imported(found):
     files |= {"hw/pack/part.py": "B = 2\n", "elsewhere/other.py": "C = 3\n"}
     result = found(files)
     assert result.source.helpers == {"tools": "A = 1\n", "pack": "", "pack.part": "B = 2\n"}
+    assert found({"hw/tools.py": "A = 1\n\0\0"}).source.helpers["tools"] == "A = 1\n"
 
 
 def test_a_module_that_is_missing_and_lies_elsewhere_is_named(found):
