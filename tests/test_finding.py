@@ -787,6 +787,44 @@ def test_the_number_of_notes_is_bounded(hand_in, tmp_path):
     assert notes[-1] == "... and 7 more notes of this kind"
 
 
+LONG = "/".join(["d" * 90] * 10)
+CODING = "# coding: x" + os.urandom(1_500).hex()
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ({"ones_bound.py": WORKED}, ("ones_bound (2).py", WORKED + "x = {}\n")),  # left aside
+        ({}, ("ones_bound.py", WORKED + "x = {}\n")),  # ambiguous
+        ({"ones_bound.py": WORKED}, ("json{}.py", b"\xff")),  # helpers that can't be used
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", b"\xff")),  # told beside an untouched page
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", CODING)),
+        ({"ones_bound.py": WORKED}, ("x.py", CODING)),
+        ({}, ("x{}.py", "x = {}\n")),  # of another name
+        ({}, ("x{}.png", "")),  # no page at all
+        ({}, ("x.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("nan_input.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("ones_bound.ipynb", WORKED)),
+        ({"ones_bound.py": WORKED}, ("numpy.py", "x = {}")),
+    ],
+)
+def test_reasons_and_notes_name_a_few_of_many_and_cut_their_names(tmp_path, first, others):
+    name, content = others
+    files: dict[str, str | bytes] = dict(first)
+    for number in range(300):
+        text = content.format(number) if isinstance(content, str) else content
+        files[f"{LONG}/{number:03}/{name.format(number)}"] = text
+        if name.startswith(("json", "numpy", "x.py")):
+            files[f"{name.removesuffix('.py').format(number)}{number}.py"] = text
+    submission = read_zip(tmp_path, zipped(files))
+    said = [*submission.notes, *submission.found["ones_bound"].notes]
+    said.append(submission.found["ones_bound"].reason)
+    assert all(len(text) < 1_000 for text in said)
+    assert len(said) < 16
+    if len(said) > 5 or "could be meant" in said[-1] or ".png" in said[0]:
+        assert any("more" in text for text in said)
+
+
 def test_a_module_that_is_there_already_is_noted_once(found):
     many = {f"numpy/{name}.py": "" for name in ("__init__", "core", "lib")}
     assert len(found({"ones_bound.py": WORKED, **many}).notes) == 1
