@@ -339,6 +339,16 @@ def test_other_kinds_are_unreadable_and_say_what_to_hand_in(found, head, kind, n
     assert "hand in a .py, a .ipynb or a zip" in result.reason
 
 
+@pytest.mark.parametrize("head", ["BZh = 1\n", f'"""{"x" * 254}ustar"""\n', "Rar = 1\n"])
+def test_a_text_that_begins_as_an_archive_does_is_a_page(found, head):
+    assert found({"ones_bound.py": head + WORKED}).source.cells[0][0] == head + WORKED
+    assert found({"in.zip": zipped({"ones_bound.py": head + WORKED})}).status == "graded"
+
+
+def test_a_web_page_named_as_a_script_is_none(found):
+    assert "a web page" in found({"ones_bound.py": "<!DOCTYPE html>\n<html>x</html>\n"}).reason
+
+
 def test_a_word_document_is_unreadable(found):
     document = zipped({"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"})
     assert "an office document" in found({"ones_bound.docx": document}).reason
