@@ -171,7 +171,7 @@ class _Reader:
 
         `inside` comes before the names of what a zip holds; without it, the zip's name.
         """
-        if self._refuse_other_kind(name, data[:HEAD]):
+        if self._refuse_other_kind(name, data):
             return
         if usual(name).lower().endswith(".zip") or data.startswith(ZIP):
             self._zip(name, data, depth, f"{name}/" if inside is None else inside)
@@ -192,9 +192,11 @@ class _Reader:
         if not self._refuse_other_kind(name, head):
             self.others.append(name)
 
-    def _refuse_other_kind(self, name: str, head: bytes) -> bool:
+    def _refuse_other_kind(self, name: str, data: bytes) -> bool:
         for place, mark, kind in OTHER_KINDS:
-            if head[place : place + len(mark)] == mark:
+            if data[place : place + len(mark)] == mark:
+                if kind.endswith("archive") and _is_text(name, data):
+                    continue  # `BZh = 1` is Python
                 self.refused.append(Refused(name, f"{_cut(name)} is {kind}: {INSTEAD}"))
                 return True
         return False
@@ -337,6 +339,16 @@ def _wanted(name: str, head: bytes = b"") -> bool:
     """Whether a file may be a page or a zip, by its name or how it begins."""
     base = usual(name.rsplit("/", 1)[-1]).lower()
     return base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base or head.startswith(ZIP)
+
+
+def _is_text(name: str, data: bytes) -> bool:
+    """Whether a file is named as a page and is a text, as no archive is."""
+    if not name.lower().endswith(PAGE_SUFFIXES):
+        return False
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
 
 
 def _is_hidden(name: str) -> bool:

@@ -459,6 +459,16 @@ def test_other_kinds_are_unreadable_and_say_what_to_hand_in(found, head, kind, n
     assert "hand in a .py, a .ipynb or a zip" in result.reason
 
 
+@pytest.mark.parametrize("head", ["BZh = 1\n", f'"""{"x" * 254}ustar"""\n', "Rar = 1\n"])
+def test_a_text_that_begins_as_an_archive_does_is_a_page(found, head):
+    assert found({"ones_bound.py": head + WORKED}).source.cells[0][0] == head + WORKED
+    assert found({"in.zip": zipped({"ones_bound.py": head + WORKED})}).status == "graded"
+
+
+def test_a_web_page_named_as_a_script_is_none(found):
+    assert "a web page" in found({"ones_bound.py": "<!DOCTYPE html>\n<html>x</html>\n"}).reason
+
+
 def test_a_word_document_is_unreadable(found):
     document = zipped({"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"})
     assert "an office document" in found({"ones_bound.docx": document}).reason
@@ -982,6 +992,44 @@ def test_the_number_of_notes_is_bounded(hand_in, tmp_path):
     notes = hand_in({}).notes
     assert len(notes) == storage.MAX_NOTES + 1
     assert notes[-1] == "... and 7 more notes of this kind"
+
+
+LONG = "/".join(["d" * 90] * 10)
+CODING = "# coding: x" + os.urandom(1_500).hex()
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ({"ones_bound.py": WORKED}, ("ones_bound (2).py", WORKED + "x = {}\n")),  # left aside
+        ({}, ("ones_bound.py", WORKED + "x = {}\n")),  # ambiguous
+        ({"ones_bound.py": WORKED}, ("json{}.py", b"\xff")),  # helpers that can't be used
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", b"\xff")),  # told beside an untouched page
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", CODING)),
+        ({"ones_bound.py": WORKED}, ("x.py", CODING)),
+        ({}, ("x{}.py", "x = {}\n")),  # of another name
+        ({}, ("x{}.png", "")),  # no page at all
+        ({}, ("x.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("nan_input.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("ones_bound.ipynb", WORKED)),
+        ({"ones_bound.py": WORKED}, ("numpy.py", "x = {}")),
+    ],
+)
+def test_reasons_and_notes_name_a_few_of_many_and_cut_their_names(tmp_path, first, others):
+    name, content = others
+    files: dict[str, str | bytes] = dict(first)
+    for number in range(300):
+        text = content.format(number) if isinstance(content, str) else content
+        files[f"{LONG}/{number:03}/{name.format(number)}"] = text
+        if name.startswith(("json", "numpy", "x.py")):
+            files[f"{name.removesuffix('.py').format(number)}{number}.py"] = text
+    submission = read_zip(tmp_path, zipped(files))
+    said = [*submission.notes, *submission.found["ones_bound"].notes]
+    said.append(submission.found["ones_bound"].reason)
+    assert all(len(text) < 1_000 for text in said)
+    assert len(said) < 16
+    if len(said) > 5 or "could be meant" in said[-1] or ".png" in said[0]:
+        assert any("more" in text for text in said)
 
 
 def test_a_module_that_is_there_already_is_noted_once(found):
