@@ -37,7 +37,7 @@ def _isolation() -> Iterator[str]:
         yield f"isolation: process (limits alone), since {missing}"
         yield "  advice: grade strangers' code where bubblewrap works, or where nothing else is"
     confinement = Confinement("process" if missing else "bubblewrap")
-    source = Source("probe.py", (("def one(features): return features.sum()", 1),), False, {}, {})
+    source = Source("probe.py", (("def one(features): return features.sum()", 1),), {}, {})
     started = time.perf_counter()
     try:
         with Sandbox(confinement=confinement) as sandbox:

@@ -1,5 +1,6 @@
 """Grade one submission: load each of its pages in a worker, run the checks, name the mistakes."""
 
+import functools
 import hashlib
 import importlib.metadata
 import platform
@@ -82,7 +83,7 @@ def examined(
         findings = suite.run(exercise, _failing(fault))
         return _report(exercise, found, findings, [], "", {}), findings
     try:
-        ask = _asking(worker.ask, worker.events)
+        ask = _asking(worker.ask, found, worker.events)
         findings = suite.run(exercise, ask)
         series = _series(name, ask, findings)
     finally:
@@ -90,8 +91,8 @@ def examined(
     events = [found.told(event) for event in worker.events[:MAX_EVENTS]]
     if len(worker.events) > MAX_EVENTS:
         events.append(f"... and {len(worker.events) - MAX_EVENTS} more that went wrong in loading")
-    notes = [*found.notes, *events, *findings.notes]
-    return _report(exercise, found, findings, notes, output, series), findings
+    notes = dict.fromkeys([*found.notes, *events, *findings.notes])
+    return _report(exercise, found, findings, list(notes), output, series), findings
 
 
 def _failing(fault: GraderFault) -> Callable[[Question], Answer]:
@@ -104,16 +105,23 @@ def _failing(fault: GraderFault) -> Callable[[Question], Answer]:
 
 
 def _asking(
-    ask: Callable[[Question], Answer], events: Sequence[LoadEvent]
+    ask: Callable[[Question], Answer], found: Found, events: Sequence[LoadEvent]
 ) -> Callable[[Question], Answer]:
-    """`ask`, where a name that is missing since its cell ended the process is no mere gap."""
+    """`ask`, where a name that is missing since its cell was not run, or ended the process, is no
+    mere gap."""
     ended = [event for event in events if event.kind in ("timed_out", "crashed")]
-    if not ended:
-        return ask
+
+    @functools.cache
+    def not_run(name: str) -> str:
+        return found.not_run(name, events)
 
     def asking(question: Question) -> Answer:
         answer = ask(question)
         if not isinstance(answer, Missing):
+            return answer
+        if not answer.why and (why := not_run(question.function)):
+            return Missing(why)
+        if not ended:
             return answer
         if ended[-1].kind == "timed_out":
             return TimedOut()

@@ -1,5 +1,6 @@
 """Read a script or notebook into cells of code. Nothing here runs or parses the code itself."""
 
+import ast
 import codecs
 import hashlib
 import io
@@ -12,10 +13,22 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-# What no exporting of a notebook keeps as it is: magics, shell lines, and what they become.
-_NOTEBOOK_ONLY = re.compile(r"\s*(?:%{1,2}[a-z]|!(?!=)|get_ipython\(\))")
-_MARKER = re.compile(r"^#\s*%%(.*)$")
+# What no exporting of a notebook keeps as it is: magics, shell lines, help marks, words that run as
+# magics without their mark, and what they all become.
+_NOTEBOOK_ONLY = re.compile(
+    r"(?:\w[\w., ]*= *)?(?:%{1,2}[a-z]|!(?!=)|get_ipython\(\))"
+    r"|\?\??[\w.*%]|[\w.*%]+\?\??\s*(?:#|$)"
+    r"|(?:pip|pip3|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir)\s+[^\s=]"
+)
+_LITERAL = r"""('[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")"""
+_EXPORTED_CELL = re.compile(
+    rf"^get_ipython\(\)\.run_cell_magic\({_LITERAL}, {_LITERAL}, {_LITERAL}\)$", re.MULTILINE
+)
+_MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
+_NOTEBOOK_NAME = re.compile(r"\.(?:ipynb|json)[\s.]*\Z", re.IGNORECASE)
+_MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 MAX_CELLS = 2_000
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
 # read code that no editor shows, or take hours for it.
@@ -24,13 +37,9 @@ LF = b"\n"
 
 
 class Page(Struct, frozen=True):
-    """A page's cells of code, as (source, first line), and the text of its other cells.
-
-    `plain`: a script without cell markers.
-    """
+    """A page's cells of code, as (source, first line), and the text of its other cells."""
 
     cells: tuple[tuple[str, int], ...]
-    plain: bool
     notebook: bool
     text: str = ""
     notes: tuple[str, ...] = ()
@@ -42,7 +51,12 @@ class Unreadable(ValueError):
 
 def read_page(data: bytes, name: str) -> Page:
     """A page from a file's bytes; whether it is a notebook is told by its content."""
-    notebook_expected = name.lower().endswith((".ipynb", ".json"))
+    whole = data.rstrip(b"\0")  # what a crash or a broken copy leaves behind the text
+    if whole and whole != data:
+        page = read_page(whole, name)
+        note = f"{name} ends in {len(data) - len(whole)} null bytes, which were left out"
+        return replace(page, notes=(note, *page.notes))
+    notebook_expected = _NOTEBOOK_NAME.search(name) is not None
     if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         try:
             page = _notebook(data)
@@ -52,7 +66,14 @@ def read_page(data: bytes, name: str) -> Page:
         else:
             note = f"{name} holds a notebook, and was read as one"
             return page if notebook_expected else replace(page, notes=(note, *page.notes))
-    page = _script(decoded(data))
+    if data.startswith(LFS_POINTER):
+        raise Unreadable("only Git LFS's pointer to the file is here; hand in the file itself")
+    text = decoded(data)
+    if _MARIMO.search(text):
+        raise Unreadable(
+            "this is a marimo app: hand in a script (marimo export script) or a notebook"
+        )
+    page = _script(text)
     empty = f"{name} is empty"
     note = f"{name} holds no notebook but a script, and was read as one" if data.strip() else empty
     return replace(page, notes=(note,)) if notebook_expected else page
@@ -78,7 +99,9 @@ def decoded(data: bytes) -> str:
         line = data[: error.start].count(LF) + 1
         raise Unreadable(f"line {line}, {found}: not UTF-8; {SAVE}") from error
     except (SyntaxError, LookupError, ValueError) as error:
-        raise Unreadable(f"line 1: the encoding can't be told ({error}); {SAVE}") from error
+        raise Unreadable(
+            f"line 1: the encoding can't be told ({str(error)[:100]}); {SAVE}"
+        ) from error
     if "\0" in text:
         before = text[: text.index("\0")]
         line, byte = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -106,7 +129,7 @@ def _script(text: str) -> Page:
     cells: list[tuple[str, int]] = []
     texts: list[str] = []
     lines: list[str] = []
-    first, is_code, marked = 1, True, False
+    first, is_code = 1, True
     for number, line in enumerate([*text.split("\n"), "# %%"], start=1):
         marker = _MARKER.match(line)
         if not marker:
@@ -117,11 +140,10 @@ def _script(text: str) -> Page:
         else:
             texts += [line.removeprefix("#").removeprefix(" ") for line in lines]
         is_code = "[markdown]" not in marker[1] and "[raw]" not in marker[1]
-        marked = marked or number <= text.count("\n") + 1
         lines, first = [], number + 1
     kept = [(source, line) for source, line in cells if source.strip()]
     _count(kept)
-    return Page(tuple(kept), plain=not marked, notebook=False, text="\n".join(texts))
+    return Page(tuple(kept), notebook=False, text="\n".join(texts))
 
 
 def _notebook(data: bytes) -> Page:
@@ -146,7 +168,7 @@ def _notebook(data: bytes) -> Page:
     _count(cells)
     code = [(source if kind == "code" else "", 1) for source, kind in cells]
     texts = [source for source, kind in cells if kind != "code"]
-    return Page(tuple(code), plain=False, notebook=True, text="\n".join(texts))
+    return Page(tuple(code), notebook=True, text="\n".join(texts))
 
 
 def _source(cell: dict[str, Any]) -> str:
@@ -162,12 +184,27 @@ def _count(cells: Sized) -> None:
         raise Unreadable(f"it has {len(cells)} cells; more than {MAX_CELLS} are not read")
 
 
+def code_of(page: Page) -> str:
+    """The code of all cells. A cell that an export has made a text of is a cell again."""
+    return "\n".join(_EXPORTED_CELL.sub(_as_cell, source) for source, _ in page.cells)
+
+
 def code_fingerprint(page: Page) -> str:
     """A fingerprint of the code alone, the same for a notebook and for a script made of it.
 
     Comments, blank lines, line ends and notebook syntax don't count.
     """
-    lines = [line.rstrip() for source, _ in page.cells for line in source.split("\n")]
+    whole = code_of(page).replace("\\\n", " ")  # lines that go on below
+    lines = [line.rstrip() for line in whole.split("\n")]
     code = [line for line in lines if line and not line.lstrip().startswith("#")]
-    code = [line for line in code if not _NOTEBOOK_ONLY.match(line)]
+    code = [line for line in code if not _NOTEBOOK_ONLY.match(line.lstrip())]
     return hashlib.sha256("\n".join(code).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _as_cell(call: re.Match[str]) -> str:
+    """The cell with a magic that an export has made this call from."""
+    try:
+        name, line, cell = map(ast.literal_eval, call.groups())
+    except (ValueError, SyntaxError):  # an escape that means nothing
+        return call[0]
+    return f"%%{name} {line}\n{cell}"

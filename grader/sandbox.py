@@ -52,13 +52,11 @@ class Limits(Struct, frozen=True):
 class Source(Struct, frozen=True):
     """What a worker loads: cells as (source, first line), and modules by name that it may import.
 
-    `split` makes each top-level statement of a cell a unit of its own (plain scripts).
     `helpers` come last on the import path, `modules` first.
     """
 
     filename: str
     cells: tuple[tuple[str, int], ...]
-    split: bool
     modules: dict[str, str]
     helpers: dict[str, str]
 
@@ -138,7 +136,7 @@ class Worker:
         try:
             prepare = (source.filename, source.modules, source.helpers, list(source.cells))
             again = self._reached > 0
-            units = self._exchange("prepare", *prepare, source.split, again, cpu=limit)
+            units = self._exchange("prepare", *prepare, again, cpu=limit)
             for number, (kind, cell, line, *rest) in enumerate(units[: self._stop]):
                 place = (cell, line)
                 if kind == "syntax":
@@ -229,9 +227,13 @@ class Worker:
 
     def _answered(self, verb: str, *rest: Any, cpu: int) -> Answer:
         try:
-            return answer_from(self._exchange(verb, *rest, cpu=cpu))
+            answer = answer_from(self._exchange(verb, *rest, cpu=cpu))
         except ValueError as error:
             raise Lost("forged") from error
+        if isinstance(answer, Raised) and self._process is not None:
+            message = self._process.plain(answer.message)
+            answer = msgspec.structs.replace(answer, message=message)
+        return answer
 
     def _end(self, lost: Lost | None = None) -> Answer:
         """End the process; why it gave no reply."""

@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from grader import catalogue
 from grader.errors import UsageError
 from grader.model import Status
-from grader.pages import Page, Unreadable, code_fingerprint, decoded, read_page
+from grader.pages import Page, Unreadable, code_fingerprint, code_of, decoded, read_page
 from grader.sandbox import LoadEvent, Source
-from grader.storage import INSTEAD, Contents, StoredFile, clean, contents
+from grader.storage import INSTEAD, Contents, StoredFile, clean, contents, shown, usual
 
 NOT_HELPERS = sys.stdlib_module_names | {
     *("lesson", "grader", "submission", "jax", "jaxlib", "numpy", "scipy", "pytest", "hypothesis"),
@@ -27,13 +27,23 @@ NOT_HELPERS = sys.stdlib_module_names | {
 }
 HAND_INS = (  # endings of what a student hands in, those first that hold others
     *(".py.txt", ".ipynb.txt", ".ipynb.json", ".tar.gz", ".tar.bz2", ".tar.xz"),
-    *(".py", ".ipynb", ".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"),
+    *(".py", ".pyw", ".ipynb", ".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"),
 )
-_ENDINGS = (".txt", ".json", ".py", ".ipynb")
-_NO_CODE = code_fingerprint(Page((), plain=True, notebook=False))
-_COPY_MARK = re.compile(r"[ _-]*(\(\d+\)|-\d+|- ?copy *\d*|copy *\d*)$", re.IGNORECASE)
+FEW = 5  # names in a sentence, and notes of one kind
+_ENDINGS = (".txt", ".json", ".py", ".pyw", ".ipynb")
+_NO_CODE = code_fingerprint(Page((), notebook=False))
+# "(1)", "-1", "copy", "- copy 2" at the end of a name, read from its end: forwards, a long name
+# would be tried from every place in it.
+_COPY_MARKS = re.compile(r"(?:(?:\)\d+\(|\d+-|\d* *ypoc(?: ?-)?)[ _-]*\s*)+")
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
+)
+_COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
+_WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)#].*\n|\n)*)", re.MULTILINE)
+_STUB = re.compile(
+    r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
+    r"|(?!.*\breturn\b).*^[ \t]+raise NotImplementedError\b.*",
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -46,6 +56,7 @@ class Found(Struct, frozen=True):
     reason: str = ""
     notes: tuple[str, ...] = ()
     notebook: bool = False
+    elsewhere: Mapping[str, str] = {}  # modules of the submission that the page can't import
 
     def told(self, event: LoadEvent) -> str:
         """A loading event as a note, with its place as this file's author sees it."""
@@ -54,24 +65,50 @@ class Found(Struct, frozen=True):
         match event.kind:
             case "syntax":
                 column = f", column {event.column}" if event.column else ""
-                whole = self.source is not None and self.source.split
+                cells = self.source.cells if self.source else ()
+                whole = len(cells) == 1 and not self.notebook
                 lost = "the whole file is" if whole else "this cell is"
-                return f"{where}{column}: syntax error ({event.message}); {lost} not run"
+                reader = f"read by Python {sys.version_info.major}.{sys.version_info.minor}"
+                return f"{where}{column}: syntax error ({event.message}); {lost} not run ({reader})"
             case "left_out":
-                return f"{where}: {event.message!r} is notebook syntax, and was left out"
+                return f"{where}: {event.message}"
             case "timed_out":
                 return f"{where}: loading reached the time limit here; {_after(event)}"
             case "crashed":
                 return f"{where}: {event.message} while loading; {_after(event)}"
-        return f"{where}: {_plainly(event.message)}; the rest was loaded all the same"
+        return f"{where}: {self._plainly(event.message)}; the rest was loaded all the same"
 
+    def _plainly(self, message: str) -> str:
+        """What an exception says, in words where it only ends the page's own program, and with
+        the reason where something is not there that was handed in."""
+        kind, _, said = message.partition(": ")
+        match kind:
+            case "SystemExit":
+                why = f" ({said})" if said not in ("", "None") else ""
+                return f"the program ends itself here{why}"
+            case "EOFError":
+                return "input is asked for here, and there is none"
+            case "FileNotFoundError":
+                return f"{message} (no files lie beside the page here, only modules to import)"
+            case "ModuleNotFoundError":
+                module = said.split("'")[1].rpartition(".")[2] if said.count("'") == 2 else ""
+                if module in self.elsewhere:
+                    place = f"{self.elsewhere[module]} is in the submission, but only modules"
+                    return f"{message} ({place} beside the page can be imported: put it there)"
+        return message
 
-def _plainly(message: str) -> str:
-    """What an exception says, in words where it only ends the page's own program."""
-    kind, _, said = message.partition(": ")
-    if kind == "SystemExit":
-        return "the program ends itself here" + (f" ({said})" if said not in ("", "None") else "")
-    return "input is asked for here, and there is none" if kind == "EOFError" else message
+    def not_run(self, name: str, events: Iterable[LoadEvent]) -> str:
+        """Why `name` is missing, where it stands in a cell with a syntax error, or in comments;
+        else nothing."""
+        cells = self.source.cells if self.source else ()
+        for event in events:
+            for source, _ in cells[event.cell : event.cell + 1]:
+                if event.kind == "syntax" and name in _defined(source):
+                    return self.told(event)
+        code = "\n".join(source for source, _ in cells)
+        if name in _defined(_COMMENT_MARK.sub("", code)) - _defined(code):
+            return f"{name} stands in comments only, which are not run: take the # away"
+        return ""
 
 
 def _after(event: LoadEvent) -> str:
@@ -132,8 +169,15 @@ def read(
 def student_name(path: Path) -> str:
     """The student that a class folder's entry stands for: its name without its ending."""
     name = clean(path.name)
-    ending = next((ending for ending in HAND_INS if name.lower().endswith(ending)), "")
+    ending = _ending(name)
     return name[: -len(ending)] if len(ending) < len(name) and ending else name
+
+
+def _ending(name: str) -> str:
+    """The ending of a name that is one of `HAND_INS`, with what follows it; or nothing."""
+    plain = usual(name)
+    known = next((known for known in HAND_INS if plain.lower().endswith(known)), "")
+    return name[len(plain) - len(known) :] if known else ""
 
 
 def _fingerprint(found: Contents) -> str:
@@ -170,10 +214,10 @@ class _File(Struct, frozen=True):
 def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
     spells = taken_for or spelled(file.name)
     try:
-        page = read_page(file.data, file.name)
+        page = read_page(file.data, shown(file.name))
     except Unreadable as error:
         return _File(file.name, file.data, spells, reason=str(error))
-    defined = _defined(_code(page)) if spells is not None else set()
+    defined = _defined(code_of(page)) if spells is not None else set()
     own = {name: defined & set(catalogue.exercise(name).signatures) for name in catalogue.names()}
     due = {name: len(catalogue.exercise(name).signatures) for name in own}
     defines = tuple(name for name in own if 2 * len(own[name]) > due[name])
@@ -186,12 +230,12 @@ def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
     """What may hold an answer and can't be read, to be named where nothing else is found."""
     unread = [_File(r.name, b"", _spelled_without(r.name), reason=r.reason) for r in found.refused]
     for file in files:
-        if file.page is None and file.name.lower().endswith((".py", ".ipynb")):
-            unread.append(replace(file, reason=f"{file.name}: {file.reason}"))
+        if file.page is None and usual(file.name).lower().endswith((".py", ".pyw", ".ipynb")):
+            unread.append(replace(file, reason=f"{shown(file.name)}: {file.reason}"))
     for other in found.others:
         spells = _spelled_without(other)
         if spells:
-            reason = f"{other} is neither a script nor a notebook: {INSTEAD}"
+            reason = f"{shown(other)} is neither a script nor a notebook: {INSTEAD}"
             unread.append(_File(other, b"", spells, reason=reason))
     return unread
 
@@ -200,8 +244,18 @@ def _nothing_but(found: Contents) -> list[str]:
     """A note where something was handed in, and nothing of it may be a page."""
     if found.files or found.refused or not found.others:
         return []
-    listed = ", ".join(found.others[:5]) + (", ..." if len(found.others) > 5 else "")
-    return [f"there is no script and no notebook, but {listed}: {INSTEAD}"]
+    return [f"there is no script and no notebook, but {_listed(found.others)}: {INSTEAD}"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(map(shown, names[:FEW])) + more
+
+
+def _few(notes: Sequence[str]) -> list[str]:
+    """The first of many notes of one kind."""
+    more = [f"... and {len(notes) - FEW} more of this kind"] if len(notes) > FEW else []
+    return [*notes[:FEW], *more]
 
 
 def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
@@ -211,25 +265,32 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     unnamed = [file for file in unspelled if file.defines == (name,)]
     unnamed = unnamed or [file for file in unspelled if file.holds == (name,)]
     worked_on = [_worked_on(candidates, name) for candidates in (named, unnamed)]
-    worked = worked_on[0] or worked_on[1]
+    readable = [[file for file in candidates if file.page] for candidates in worked_on]
+    worked = next(filter(None, [*readable, *worked_on]), [])
     chosen = [file for file in worked if _exact(file.name, name)] or worked
     if len(chosen) > 1:
-        listed = ", ".join(file.name for file in chosen)
+        listed = _listed([file.name for file in chosen])
         reason = f"several files could be meant ({listed}): hand in the one that counts"
         return Found("ambiguous", reason=reason)
     lost = [file for file in unread if file.spells in (name, "", None)]
     if chosen:
         file = chosen[0]
         aside = [other for other in chain(*worked_on) if other.code != file.code]
-        notes = [f"{other.name} was left aside; {file.name} was taken" for other in aside]
-        return _read(name, file, files, [*_about_name(file, name), *notes])
+        taken = shown(file.name)
+        notes = [f"{_left_aside(other)}; {taken} was taken" for other in aside]
+        return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if named or unnamed:  # untouched: what else was handed in may hold the answers
         file = (named or unnamed)[0]
         notes = [other.reason for other in lost]
-        return _read(name, file, files, [*_about_name(file, name), *notes])
+        return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
     return _missing(name, files)
+
+
+def _left_aside(file: _File) -> str:
+    how = "was left aside" if file.page else f"can't be read ({file.reason})"
+    return f"{shown(file.name)} {how}"
 
 
 def _missing(name: str, files: Sequence[_File]) -> Found:
@@ -237,15 +298,14 @@ def _missing(name: str, files: Sequence[_File]) -> Found:
     for file in files:
         if name in file.defines and file.spells == "":
             listed = ", ".join(file.defines)
-            reason = f"{file.name} defines the names of {listed}: hand in one file for each"
+            reason = f"{shown(file.name)} defines the names of {listed}: hand in one file for each"
             return Found("ambiguous", reason=reason)
     reason = "nothing was handed in for this exercise"
     misnamed = [file for file in files if name in file.defines]
     if misnamed:
-        reason += f"; {misnamed[0].name} defines its names: hand that in as {name}"
+        reason += f"; {shown(misnamed[0].name)} defines its names: hand that in as {name}"
     elif unknown := [file.name for file in files if file.spells == "" and not file.defines]:
-        listed = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        reason += f" under its name ({name}.py or {name}.ipynb), only {listed}"
+        reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
     return Found("missing", reason=reason)
 
 
@@ -262,16 +322,19 @@ def _about_name(file: _File, name: str) -> list[str]:
     if _exact(file.name, name):
         return []
     why = "" if file.spells == name else ", whose names it defines"
-    ending = ".ipynb" if file.name.lower().endswith(".ipynb") else ".py"
-    return [f"{file.name} was taken for {name}{why}; the expected name is {name}{ending}"]
+    ending = ".ipynb" if usual(file.name).lower().endswith(".ipynb") else ".py"
+    return [f"{shown(file.name)} was taken for {name}{why}; the expected name is {name}{ending}"]
 
 
 def _worked_on(candidates: Sequence[_File], name: str) -> list[_File]:
-    """The candidates without copies, without untouched scaffolds, and without those of no code."""
-    untouched = {*catalogue.exercise(name).untouched, _NO_CODE}
+    """The candidates without copies, without scaffolds that nothing was written in, and without
+    those of no code."""
+    exercise = catalogue.exercise(name)
+    untouched = {*exercise.untouched, _NO_CODE}
     once: dict[object, _File] = {}
     for file in candidates:
-        if file.code not in untouched:
+        stubs = set() if file.page is None else _stubs(code_of(file.page))
+        if file.code not in untouched and not stubs.issuperset(exercise.signatures):
             once.setdefault(file.code if file.page else file.data, file)
     return list(once.values())
 
@@ -281,35 +344,40 @@ def spelled(name: str) -> str | None:
 
     None for a name that is not there to tell: a helper's, `lesson.py`.
     """
-    base = PurePosixPath(name).name.lower()
+    base = usual(PurePosixPath(name).name).lower()
     if base == "lesson.py":
         return None
     while base.endswith(_ENDINGS):
         base = base.rsplit(".", 1)[0]
-    base = re.sub(r" +- .*$", "", base).strip()
-    while _COPY_MARK.search(base):
-        base = _COPY_MARK.sub("", base).strip()
+    base = base.partition(" - ")[0].strip()
+    if marks := _COPY_MARKS.match(base[::-1]):
+        base = base[: -marks.end()].strip()
     base = _underscored(base)
     return base if base in catalogue.names() else ""
 
 
 def _spelled_without(name: str) -> str | None:
     """The exercise that a name spells, whatever its ending."""
-    ending = next((e for e in HAND_INS if name.lower().endswith(e)), PurePosixPath(name).suffix)
-    return spelled(name.removesuffix(name[-len(ending) :]) if ending else name)
+    return spelled(name.removesuffix(_ending(name) or PurePosixPath(name).suffix))
 
 
 def _underscored(text: str) -> str:
     return re.sub(r"[ _-]+", "_", text)
 
 
-def _code(page: Page) -> str:
-    return "\n".join(source for source, _ in page.cells)
-
-
 def _defined(code: str) -> set[str]:
     """The functions and constants that a text of Python defines at its left margin."""
     return {function or constant for function, constant in _DEFINITION.findall(code)}
+
+
+def _stubs(code: str) -> set[str]:
+    """The names that a text of Python defines only as a scaffold does: as None, or to raise
+    NotImplementedError."""
+    stubs: set[str] = set()
+    others: set[str] = set()
+    for function, constant, rest in _WHOLE_DEFINITION.findall(f"{code}\n"):
+        (stubs if _STUB.fullmatch(rest) else others).add(function or constant)
+    return stubs - others
 
 
 # --- reading it -----------------------------------------------------------------------------------
@@ -323,19 +391,31 @@ def _read(name: str, file: _File, files: Sequence[_File], notes: Sequence[str]) 
     source = Source(
         filename=PurePosixPath(file.name).name,
         cells=page.cells,
-        split=page.plain,
         modules={"lesson": lesson()},
         helpers=helpers,
     )
     shown = [*notes, *page.notes, *about_helpers, *_only_in_text(name, page)]
     return Found(
-        "graded", file=file.name, source=source, notes=tuple(shown), notebook=page.notebook
+        "graded",
+        file=file.name,
+        source=source,
+        notes=tuple(shown),
+        notebook=page.notebook,
+        elsewhere=_elsewhere(file, files),
     )
+
+
+def _elsewhere(page: _File, files: Sequence[_File]) -> dict[str, str]:
+    """The modules and folders of modules that don't lie beside the page, by their names."""
+    beside = PurePosixPath(page.name).parent
+    paths = [PurePosixPath(file.name) for file in files if file.name.endswith(".py")]
+    folders = [folder for path in paths for folder in path.parents if folder.name]
+    return {place.stem: str(place) for place in (*folders, *paths) if place.parent != beside}
 
 
 def _only_in_text(name: str, page: Page) -> list[str]:
     """A note for each due function that stands in a markdown cell and in no cell of code."""
-    code = _defined(_code(page))
+    code = _defined(code_of(page))
     text = _defined(page.text)
     return [
         f"{due} stands in a text cell only; cells of text are not run: make it a code cell"
@@ -354,11 +434,17 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
     sources: dict[str, str] = {}
     notes: list[str] = []
     shadowing: dict[str, str] = {}
-    for place, other in product([*(zipped.parent for zipped in reversed(zips)), folder], files):
+    places = [*(zipped.parent for zipped in reversed(zips)), folder]
+    beside: dict[PurePosixPath, list[tuple[_File, PurePosixPath]]] = {place: [] for place in places}
+    for other in files:
         path = PurePosixPath(other.name)
-        if other is file or path.suffix != ".py" or place not in path.parents:
-            continue
-        parts = path.relative_to(place).with_suffix("").parts
+        place = path.parent
+        while place not in beside and place.name.isidentifier():
+            place = place.parent
+        if other is not file and path.suffix == ".py" and place in beside:
+            beside[place].append((other, path.relative_to(place)))
+    for other, path in chain(*beside.values()):
+        parts = path.with_suffix("").parts
         if not all(part.isidentifier() for part in parts):
             continue
         if parts == ("lesson",):
@@ -369,11 +455,11 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
         else:
             module = parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
             try:
-                sources[".".join(module)] = decoded(other.data)
+                sources[".".join(module)] = decoded(other.data.rstrip(b"\0"))
             except Unreadable as error:
-                notes.append(f"{other.name} is not used: {error}")
-    notes += [f"{n} is not used: a module {m} is there already" for m, n in shadowing.items()]
-    return sources, notes
+                notes.append(f"{shown(other.name)} is not used: {error}")
+    known = [f"{shown(n)} is not used: a module {m} is there already" for m, n in shadowing.items()]
+    return sources, [*_few(notes), *_few(known)]
 
 
 def _same_text(data: bytes, text: str) -> bool:

@@ -189,7 +189,7 @@ def students_share() -> tuple[float, float]:
     """CPU seconds within a student's own functions, and all that the file's process used."""
     exercise = catalogue.exercise(EXERCISE)
     found = read_page(TIMED.encode(), f"{EXERCISE}.py")
-    source = Source(f"{EXERCISE}.py", found.cells, found.plain, {"lesson": lesson()}, {})
+    source = Source(f"{EXERCISE}.py", found.cells, {"lesson": lesson()}, {})
     with Sandbox(confinement=prepared(chosen("auto"))) as sandbox:
         worker = sandbox.load(source)
         with_suite([EXERCISE], lambda suite: suite.run(exercise, worker.ask))

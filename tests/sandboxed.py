@@ -21,12 +21,12 @@ def notebook(
 ) -> Source:
     """A notebook of these cells."""
     numbered = tuple((textwrap.dedent(cell), 1) for cell in cells)
-    return Source("page.ipynb", numbered, False, modules or {}, helpers or {})
+    return Source("page.ipynb", numbered, modules or {}, helpers or {})
 
 
 def script(text: str) -> Source:
     """A plain script."""
-    return Source("page.py", ((textwrap.dedent(text), 1),), True, {}, {})
+    return Source("page.py", ((textwrap.dedent(text), 1),), {}, {})
 
 
 @contextlib.contextmanager

@@ -20,9 +20,11 @@ from grader.inprocess import ask_namespace
 from grader.model import (
     Answer,
     CheckReport,
+    Exercise,
     ExerciseReport,
     Misconception,
     Question,
+    Returned,
 )
 from grader.public import lesson
 from grader.sandbox import Sandbox
@@ -43,7 +45,8 @@ class Examined(Struct, frozen=True):
 
     `pages` are reports through the worker, by file. What answered in this process gave the other
     checks: the solution, each misconception, answers at the edges of their bounds (by seed), four
-    bounds away, and NaN. `bounded` and `numeric` are the functions that a number was due of, with a
+    bounds away, and NaN; where there are no misconceptions, also the solution's dict with one entry
+    made NaN each time. `bounded` and `numeric` are the functions that a number was due of, with a
     bound or with any.
     """
 
@@ -54,6 +57,7 @@ class Examined(Struct, frozen=True):
     on_the_edge: dict[int, list[CheckReport]]
     beyond: list[CheckReport]
     not_a_number: list[CheckReport]
+    without_an_entry: dict[str, list[CheckReport]]
     bounded: set[str]
     numeric: set[str]
 
@@ -123,9 +127,28 @@ def examine(name: str, suite: Suite) -> Examined:
         },
         beyond=checks(lambda question: moved(question, beyond)),
         not_a_number=checks(lambda question: moved(question, not_a_number)),
+        without_an_entry={
+            name: checks(lambda question, name=name: spoiled_answer(steady(question), name))
+            for name in ([] if entries.misconceptions else entry_names(steady, exercise))
+        },
         bounded=bounded,
         numeric=numeric,
     )
+
+
+def entry_names(solution: Ask, exercise: Exercise) -> list[str]:
+    """The entries of the one dict that an exercise without misconceptions asks for."""
+    ((name, arguments),) = exercise.signatures.items()
+    answer = solution(Question(name, None if arguments is None else ()))
+    assert isinstance(answer, Returned)
+    assert isinstance(answer.value, dict)
+    return list(answer.value)
+
+
+def spoiled_answer(answer: Answer, name: str) -> Answer:
+    assert isinstance(answer, Returned)
+    assert isinstance(answer.value, dict)
+    return Returned({**answer.value, name: math.nan})
 
 
 def namespace(name: str) -> dict[str, Any]:
@@ -256,10 +279,11 @@ def test_every_misconception_is_rejected_and_named_as_itself(examined):
 
 
 def test_every_check_is_failed_by_some_misconception(examined):
-    judged = {check.name for check in examined.solution if check.manual_points is None}
-    reached = {c.name for checks in examined.misconceptions.values() for c in failed(checks)}
+    """Or, where there are none, by a spoiled entry of the dict that is asked for."""
+    judged = {check.name for check in examined.solution if check.points}
+    tried = [*examined.misconceptions.values(), *examined.without_an_entry.values()]
 
-    assert judged - reached == set()
+    assert judged - {check.name for checks in tried for check in failed(checks)} == set()
 
 
 def test_every_witness_shows_a_difference_to_the_truth(examined):

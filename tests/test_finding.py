@@ -1,16 +1,21 @@
 """Which file is taken for an exercise: the rules of finding, row by row. Nothing is run here."""
 
+import bz2
 import io
 import json
+import lzma
 import os
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from grader import storage, submissions
+from grader import storage, submissions, zips
 from grader.errors import UsageError
+from grader.sandbox import LoadEvent
 from grader.submissions import Found, Submission, lesson
+from tests.fuzz import bounded
 
 ROOT = Path(__file__).parents[1]
 SCAFFOLD = (ROOT / "exercises" / "ones_bound.py").read_text()
@@ -49,9 +54,9 @@ def found(hand_in):
     return find
 
 
-def zipped(entries: dict[str, str | bytes]) -> bytes:
+def zipped(entries: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)
     return out.getvalue()
@@ -73,12 +78,40 @@ def test_the_exact_name_is_taken_without_a_note(found, name):
         *("ones_bound (1).py", "ones_bound(2).py", "ones_bound-1.py", "ones_bound copy.py"),
         *("ones_bound - final (Ana).py", "ones_bound - Kopie.py", "ones_bound.py.txt"),
         *("ones_bound.txt", "ones_bound", "ones  bound .py", "ones_bound.py.py"),
+        *(
+            "ones_bound.py ",
+            "ones_bound.PY\r",
+            "ones_bound.py\n",
+            "ones_bound.py.",
+            "ones_bound.pyw",
+        ),
+        *("ones_bound (1).py\u00a0", "ones_bound.py.txt .", "week 1./ones_bound.py.. ."),
     ],
 )
 def test_another_spelling_is_taken_with_a_note(found, name):
     result = found({name: WORKED})
     assert (result.status, result.file) == ("graded", name)
     assert result.notes == (f"{name} was taken for ones_bound; the expected name is ones_bound.py",)
+
+
+@pytest.mark.parametrize("name", ["ones_bound.ipynb ", "ones_bound.ipynb.\r", "homework.ipynb."])
+def test_a_notebook_whose_ending_goes_on_is_a_notebook(found, name):
+    result = found({name: notebook(ALL_NAMES)})
+    assert (result.file, result.notebook, len(result.notes)) == (name, True, 1)
+    assert "the expected name is ones_bound.ipynb" in result.notes[0]
+    assert found({name: notebook(ALL_NAMES)[:-9]}).status == "unreadable"
+
+
+@pytest.mark.parametrize("name", ["a.zip ", "a.ZIP.", "a.zip\n"])
+def test_a_zip_whose_ending_goes_on_is_a_zip_and_nothing_to_note(hand_in, name):
+    submission = hand_in({name: zipped({"ones_bound.py ": WORKED})})
+    assert submission.found["ones_bound"].file == f"{name}/ones_bound.py "
+    assert submission.notes == ()
+
+
+@pytest.mark.parametrize("name", ["Ana.py", "Ana.py ", "Ana.pyw", "Ana.ipynb.", "Ana.zip\r"])
+def test_a_student_is_called_by_what_comes_before_the_ending(name):
+    assert submissions.student_name(Path(name)) == "Ana"
 
 
 def test_a_file_of_another_name_is_taken_for_the_exercise_whose_names_it_defines(found):
@@ -89,6 +122,11 @@ def test_a_file_of_another_name_is_taken_for_the_exercise_whose_names_it_defines
 
 def test_a_notebook_of_another_name_is_known_by_its_cells(found):
     assert found({"Untitled.ipynb": notebook(*ALL_NAMES.split("\n\n"))}).file == "Untitled.ipynb"
+
+
+def test_an_export_is_known_by_its_cells_too(found):
+    cells = [f"get_ipython().run_cell_magic('time', '', {t!r})" for t in ALL_NAMES.split("\n\n")]
+    assert found({"homework.py": "\n".join(cells)}).file == "homework.py"
 
 
 def test_a_file_that_only_calls_the_functions_is_not_taken(found):
@@ -109,6 +147,22 @@ def test_a_single_file_is_taken_for_the_exercise_that_was_named(tmp_path):
     assert "draft7.py was taken for ones_bound" in result.notes[0]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_" * 9_000 + "x" + "-1" * 9_000,
+        "ones_bound" + " (1)" * 9_000 + "!",
+        " " * 20_000 + "x",
+        "copy" + " " * 9_000 + "1" * 9_000,
+    ],
+)
+def test_a_name_is_spelled_in_one_pass_however_long_it_is(name):
+    with bounded():
+        assert submissions.spelled(f"{name}.py") == ""
+        assert submissions.spelled(f"{name} - ones_bound (1).py") == ""
+        assert submissions.spelled(f"ones_bound - {name}.py") == "ones_bound"
+
+
 # --- several candidates ---------------------------------------------------------------------------
 
 
@@ -127,6 +181,49 @@ def test_an_untouched_scaffold_with_other_line_ends_drops_out(found):
 def test_script_and_notebook_the_one_that_was_worked_on_counts(found):
     result = found({"ones_bound.py": WORKED, "ones_bound.ipynb": SCAFFOLD_NOTEBOOK})
     assert (result.status, result.file) == ("graded", "ones_bound.py")
+
+
+SCRATCH = "\n\nimport math\nprint(math.sqrt(2))\n"
+
+
+@pytest.mark.parametrize("name", ["ones_bound.py", "homework.py"])
+def test_a_page_on_which_every_due_name_is_still_the_stub_was_not_worked_on(found, name):
+    opened = json.loads(SCAFFOLD_NOTEBOOK)
+    opened["cells"].append({"cell_type": "code", "source": SCRATCH, "metadata": {}, "outputs": []})
+    result = found({name: ALL_NAMES, "ones_bound.ipynb": json.dumps(opened)})
+    assert (result.status, result.file) == ("graded", name)
+
+
+def test_a_page_of_stubs_is_taken_where_there_is_no_other(found):
+    assert found({"ones_bound.py": SCAFFOLD + SCRATCH}).file == "ones_bound.py"
+
+
+@pytest.mark.parametrize("part", [" ", "\n", "    return\n", "def f():\n", "None", "    raise "])
+def test_no_definition_is_too_long_to_be_looked_at(found, part):
+    files = {
+        "ones_bound.py": f"def curvature(\n{part * 200_000}x",
+        "ones_bound.ipynb": SCAFFOLD_NOTEBOOK,
+    }
+    assert found(files).file == "ones_bound.py"
+
+
+@pytest.mark.parametrize(
+    ("stub", "work"),
+    [
+        ("PREDICTED_CEILING = None", "PREDICTED_CEILING = 1.0"),
+        ("PREDICTED_CEILING = None", "PREDICTED_CEILING: float = 1  # None"),
+        ("PREDICTED_CEILING = None", ""),
+        ("# TODO 2\n", "return 2\n\n# not any more:\n"),
+        ("    # TODO 2\n", "    if len(features): return 1\n"),
+        ("    # TODO 2\n    raise NotImplementedError", "    return 1"),
+        ("import lesson", "import lesson\ncurvature = abs"),
+    ],
+)
+def test_a_page_with_work_on_one_name_was_worked_on(found, stub, work):
+    begun = SCAFFOLD.replace(stub, work, 1)
+    assert begun != SCAFFOLD
+    pages = {"ones_bound.py": begun, "ones_bound.ipynb": notebook(ALL_NAMES)}
+    assert found(pages).status == "ambiguous"
 
 
 def test_script_and_notebook_both_worked_on_are_ambiguous(found):
@@ -152,6 +249,49 @@ def test_a_notebook_and_the_script_it_was_exported_to_are_one_page(found, script
     }
     result = found(pages)
     assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
+
+
+CELLS_AND_EXPORTS = {
+    "a magic of a cell": (
+        f"%%time\n{WORKED}",
+        f"get_ipython().run_cell_magic('time', '', {WORKED + chr(10)!r})",
+    ),
+    "a magic with words": (
+        '%%timeit -n 1\nit\'s = "1"\\n',
+        "get_ipython().run_cell_magic('timeit', '-n 1', 'it\\'s = \"1\"\\\\n\\n')",
+    ),
+    "a magic in a comment": (f"%%time\n{WORKED}", f"# %%time\n{WORKED}"),
+    "a cell that is no Python": (
+        "%%bash\nls -l\ncd ..",
+        "get_ipython().run_cell_magic('bash', '', 'ls -l\\ncd ..\\n')",
+    ),
+    "help before": ("?jnp.mean", "get_ipython().run_line_magic('pinfo', 'jnp.mean')"),
+    "help behind": ("jnp.mean??  # why", "get_ipython().run_line_magic('pinfo2', 'jnp.mean')"),
+    "what a shell line gives": ("files = !ls", "files = get_ipython().getoutput('ls')"),
+    "what a magic gives": (
+        "a, b = %time f()",
+        "a, b = get_ipython().run_line_magic('time', 'f()')",
+    ),
+    "a long shell line": (
+        "if True:\n    !pip install \\\n    jax\nx = 1",
+        "if True:\n    get_ipython().system('pip install      jax')\nx = 1",
+    ),
+    "a word for a magic": ("pip install jax", "get_ipython().run_line_magic('pip', 'install jax')"),
+}
+
+
+@pytest.mark.parametrize(("cell", "exported"), CELLS_AND_EXPORTS.values(), ids=CELLS_AND_EXPORTS)
+def test_whatever_an_export_makes_of_notebook_syntax_it_is_one_page(found, cell, exported):
+    pages = {"ones_bound.ipynb": notebook(ALL_NAMES, cell, "y = 2")}
+    pages["ones_bound.py"] = f"{ALL_NAMES}\n# In[2]:\n\n\n{exported}\n\n\n# In[ ]:\n\n\ny = 2\n"
+    result = found(pages)
+    assert (result.status, result.file) == ("graded", "ones_bound.ipynb")
+
+
+def test_a_cell_magic_with_other_code_is_another_page(found):
+    exported = "get_ipython().run_cell_magic('time', '', 'x = 2')"
+    pages = {"ones_bound.ipynb": notebook(ALL_NAMES, "%%time\nx = 1")}
+    assert found(pages | {"ones_bound.py": f"{ALL_NAMES}\n{exported}\n"}).status == "ambiguous"
 
 
 def test_untouched_scaffolds_alone_are_one_untouched_submission(found):
@@ -319,6 +459,16 @@ def test_other_kinds_are_unreadable_and_say_what_to_hand_in(found, head, kind, n
     assert "hand in a .py, a .ipynb or a zip" in result.reason
 
 
+@pytest.mark.parametrize("head", ["BZh = 1\n", f'"""{"x" * 254}ustar"""\n', "Rar = 1\n"])
+def test_a_text_that_begins_as_an_archive_does_is_a_page(found, head):
+    assert found({"ones_bound.py": head + WORKED}).source.cells[0][0] == head + WORKED
+    assert found({"in.zip": zipped({"ones_bound.py": head + WORKED})}).status == "graded"
+
+
+def test_a_web_page_named_as_a_script_is_none(found):
+    assert "a web page" in found({"ones_bound.py": "<!DOCTYPE html>\n<html>x</html>\n"}).reason
+
+
 def test_a_word_document_is_unreadable(found):
     document = zipped({"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"})
     assert "an office document" in found({"ones_bound.docx": document}).reason
@@ -340,6 +490,53 @@ def test_what_cannot_be_read_is_named_beside_an_untouched_page(found):
     assert "answers.pdf is a PDF" in result.notes[0]
 
 
+DAMAGED: dict[str, list[str | bytes]] = {
+    "ones_bound.ipynb": [notebook(ALL_NAMES)[:-30], "version https://git-lfs.github.com/spec/v1\n"],
+    "ones_bound (1).py": ["# R\xfcckgabe\n".encode("latin-1")],
+}
+
+
+@pytest.mark.parametrize("readable", ["ones_bound.py", "Ones Bound.py", "homework.py"])
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, content) for name in DAMAGED for content in DAMAGED[name]]
+)
+def test_of_candidates_the_one_that_can_be_read_is_taken_and_the_other_named(
+    found, readable, name, content
+):
+    result = found({readable: ALL_NAMES, name: content})
+    assert (result.status, result.file) == ("graded", readable)
+    (note,) = [note for note in result.notes if note.startswith(f"{name} can't be read (")]
+    assert note.endswith(f"; {readable} was taken")
+
+
+def test_what_cannot_be_read_counts_where_the_rest_was_not_worked_on(found):
+    for content in DAMAGED["ones_bound.ipynb"]:
+        result = found({"ones_bound.py": SCAFFOLD, "ones_bound.ipynb": content})
+        assert (result.status, result.file) == ("unreadable", "ones_bound.ipynb")
+
+
+def test_a_pointer_to_a_large_file_is_unreadable_and_says_what_to_hand_in(found):
+    result = found({"ones_bound.py": "version https://git-lfs.github.com/spec/v1\noid sha256:1\n"})
+    assert result.status == "unreadable"
+    assert "Git LFS" in result.reason
+
+
+MARIMO = f"import marimo\n\napp = marimo.App()\n\n\n@app.function\n{WORKED[23:]}"
+
+
+def test_a_marimo_app_is_unreadable_and_says_what_to_hand_in(found):
+    result = found({"ones_bound.py": MARIMO})
+    assert result.status == "unreadable"
+    assert "a marimo app: hand in a script (marimo export script)" in result.reason
+    result = found({"ones_bound.py": MARIMO, "ones_bound.ipynb": notebook(ALL_NAMES)})
+    assert result.file == "ones_bound.ipynb"
+
+
+@pytest.mark.parametrize("line", ["# app = marimo.App()", "text = 'app = marimo.App()'"])
+def test_a_page_that_only_speaks_of_marimo_is_read(found, line):
+    assert found({"ones_bound.py": f"import marimo\n{line}\n{WORKED}"}).status == "graded"
+
+
 @pytest.mark.parametrize("name", ["ones_bound.html", "Ones Bound (1).R", "ones_bound.ipynb.part"])
 def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
     (tmp_path / "someone").mkdir()
@@ -356,6 +553,17 @@ def test_files_that_hold_no_page_are_named_where_nothing_else_is(hand_in):
     assert submission.found["ones_bound"].status == "missing"
     assert "no script and no notebook, but holiday.png" in submission.notes[0]
     assert hand_in({"ones_bound.py": WORKED}).notes == ()
+
+
+def test_a_name_that_is_missing_and_stands_in_comments_is_told_so(found):
+    magic = "# Commented out IPython magic to ensure Python compatibility.\n# %%time\n"
+    code = f"rate_ceiling: unknown = 1\n{magic}# def curvature(f):\n#     return 2\n"
+    for page in ({"ones_bound.py": code}, {"ones_bound.ipynb": notebook(code)}):
+        result = found(page)
+        why = "curvature stands in comments only, which are not run: take the # away"
+        assert result.not_run("curvature", []) == why
+        assert result.not_run("rate_ceiling", []) == ""
+        assert result.notes == ()
 
 
 # --- folders, links, odd names --------------------------------------------------------------------
@@ -481,7 +689,8 @@ def test_too_many_entries_too_much_content_and_too_high_a_ratio_are_unreadable(
         .source
     ), "what is not read does not count"
     large = zipped({"ones_bound.py": os.urandom(3_000_000)})
-    assert "times its size" in read_zip(tmp_path, bomb).found["ones_bound"].reason
+    ratio = read_zip(tmp_path, bomb).found["ones_bound"].reason
+    assert "times its size: clear the notebook's outputs, or hand in the .ipynb itself" in ratio
     monkeypatch.setattr(storage, "MAX_FILES", 20)
     assert "more than 20 entries" in read_zip(tmp_path, many).found["ones_bound"].reason
     monkeypatch.setattr(storage, "MAX_BYTES", 2 << 20)
@@ -569,6 +778,112 @@ def test_the_entries_of_all_zips_are_bounded_together(tmp_path, monkeypatch):
     assert "would make more than 20 files" in result.reason
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_every_way_of_packing_is_read(tmp_path, method):
+    page = f"{WORKED}# {os.urandom(200_000).hex()}\n"
+    submission = read_zip(tmp_path, zipped({"ones_bound.py": page, "empty.py": ""}, method))
+    assert submission.found["ones_bound"].source.cells[0][0] == page
+    damaged = bytearray(zipped({"ones_bound.py": WORKED}, method))
+    damaged[damaged.index(b"PK\1\2") + 16] ^= 1  # the checksum
+    assert "Bad CRC-32" in read_zip(tmp_path, bytes(damaged)).found["ones_bound"].reason
+
+
+def lying(method: int, entries: int, size: int = 50_000_000) -> bytes:
+    """A zip of a page and of entries that unpack to `size` bytes, and say that they are short."""
+    with zipfile.ZipFile(io.BytesIO(zipped({"h": b"#" * size}, method))) as archive:
+        place = archive.getinfo("h").header_offset + 30 + 1
+        content = archive.fp.getvalue()[place : place + archive.getinfo("h").compress_size]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("ones_bound.py", WORKED)
+        archive.writestr("holiday.png", os.urandom(20_000))  # nothing unpacks to a lot of it
+        for number in range(entries):
+            archive.writestr(f"h{number}.py", content)
+            info = archive.infolist()[-1]
+            info.compress_type, info.file_size, info.CRC = method, 900_000, 0
+    return out.getvalue()
+
+
+class Unpackers:
+    """The unpackers of a module, with the largest piece and the sum of what they made."""
+
+    def __init__(self, monkeypatch, module, name):
+        self.largest = self.total = 0
+        made = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *how, **named: Watched(made(*how, **named), self))
+
+
+class Watched:
+    def __init__(self, unpacker, counts):
+        self.unpacker, self.counts = unpacker, counts
+
+    def __getattr__(self, name):
+        return getattr(self.unpacker, name)
+
+    def decompress(self, data, *bound):
+        piece = self.unpacker.decompress(data, *bound)
+        self.counts.largest = max(self.counts.largest, len(piece))
+        self.counts.total += len(piece)
+        return piece
+
+
+@pytest.mark.parametrize(
+    ("method", "module", "name"),
+    [
+        (zipfile.ZIP_DEFLATED, zlib, "decompressobj"),
+        (zipfile.ZIP_BZIP2, bz2, "BZ2Decompressor"),
+        (zipfile.ZIP_LZMA, lzma, "LZMADecompressor"),
+    ],
+)
+def test_an_entry_that_lies_about_its_size_is_unpacked_to_that_size_alone(
+    tmp_path, monkeypatch, method, module, name
+):
+    data = lying(method, 2)
+    unpackers = Unpackers(monkeypatch, module, name)
+    found = read_zip(tmp_path, data).found["ones_bound"]
+    assert found.status == "graded"
+    assert unpackers.total == 2 * 900_000
+    assert unpackers.largest <= zips.PIECE
+
+
+def test_what_is_unpacked_in_vain_is_bounded_for_a_submission(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 2 << 20)
+    unpackers = Unpackers(monkeypatch, zlib, "decompressobj")
+    for number in range(30):
+        (tmp_path / "someone").mkdir(exist_ok=True)
+        path = tmp_path / "someone" / f"{number:02}.zip"
+        path.write_bytes(lying(zipfile.ZIP_DEFLATED, 1, 2_000_000))
+    found = submissions.read(tmp_path / "someone", ["ones_bound"]).found["ones_bound"]
+    assert unpackers.total <= 4 * (2 << 20) + zips.PIECE
+    assert (found.status, found.file) == ("graded", "00.zip/ones_bound.py")
+
+
+def test_entries_that_share_their_bytes_are_not_unpacked_time_and_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1 << 20)
+    empty = b"\0\0\0\xff\xff" * 40_000  # unpacks to nothing
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("ones_bound.py", empty)
+        info = archive.infolist()[-1]
+        info.compress_type, info.file_size, info.CRC = zipfile.ZIP_DEFLATED, 100, 0
+        for _ in range(99):
+            archive.filelist.append(info)
+    monkeypatch.setattr(zips, "pieces", None)
+    result = read_zip(tmp_path, out.getvalue()).found["ones_bound"]
+    assert (result.status, result.file) == ("unreadable", "ones_bound.py")
+    assert "is too large" in result.reason
+
+
+def test_the_list_of_a_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch):
+    data = zipped({f".venv/{number}": "" for number in range(300)} | {"ones_bound.py": WORKED})
+    assert read_zip(tmp_path, data).found["ones_bound"].status == "graded"
+    monkeypatch.setattr(storage, "MAX_LISTED", 300)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    result = read_zip(tmp_path, data).found["ones_bound"]
+    assert (result.status, result.file) == ("unreadable", "someone.zip")
+    assert "lists more than 300 entries: leave out what is not yours" in result.reason
+
+
 # --- bounds on folders ----------------------------------------------------------------------------
 
 
@@ -599,6 +914,24 @@ def test_helper_modules_beside_the_file_can_be_imported(found):
     files |= {"hw/pack/part.py": "B = 2\n", "elsewhere/other.py": "C = 3\n"}
     result = found(files)
     assert result.source.helpers == {"tools": "A = 1\n", "pack": "", "pack.part": "B = 2\n"}
+    assert found({"hw/tools.py": "A = 1\n\0\0"}).source.helpers["tools"] == "A = 1\n"
+
+
+def test_a_module_that_is_missing_and_lies_elsewhere_is_named(found):
+    unreadable = "# Rückgabe\n".encode("latin-1")
+    files = {"hw/pages/ones_bound.py": WORKED, "hw/pages/a/b.py": "", "hw/maths.py": ""}
+    result = found(files | {"hw/pages/h.py": unreadable})
+
+    def told(missing: str) -> str:
+        event = LoadEvent("raised", 0, 1, f"ModuleNotFoundError: No module named {missing}")
+        return result.told(event)
+
+    assert "(hw/maths.py is in the submission, but only modules beside the page" in told("'maths'")
+    assert "(hw/maths.py is in" in told("'hw.maths'")
+    assert "(hw is in" in told("'hw'")
+    assert "(hw/pages/a/b.py is in" in told("'b'")
+    for name in ("'h'", "'a'", "'google'", "", "'", "''", "'hw' and 'b'"):
+        assert "is in the submission" not in told(name)
 
 
 @pytest.mark.parametrize("name", ["random.py", "numpy.py", "jax/__init__.py", "math.py"])
@@ -614,6 +947,29 @@ def test_a_changed_lesson_is_replaced_with_a_note_and_an_unchanged_one_without(f
     assert "lesson.py was changed; the course's own was used" in changed.notes
     same = found({"ones_bound.py": WORKED, "lesson.py": lesson().replace("\n", "\r\n").encode()})
     assert same.notes == ()
+
+
+def test_a_file_is_looked_at_once_for_helpers_however_many_zips_it_lies_in(tmp_path, monkeypatch):
+    """Folders may be called zips, too."""
+    folders = "/".join(["i.zip"] * 12)
+    inside = zipped(
+        {f"{folders}/ones_bound.py": WORKED}
+        | {f"{folders}/h{number}.py": "" for number in range(40)}
+        | {f"{folders}/p/h{number}.py": "" for number in range(40)}
+    )
+    looked_at: list[str] = []
+
+    class Watched(PurePosixPath):
+        def __new__(cls, name):
+            looked_at.append(name)
+            return PurePosixPath(name)
+
+    monkeypatch.setattr(submissions, "PurePosixPath", Watched)
+    found = read_zip(tmp_path, zipped({f"{folders}/a.zip": inside})).found["ones_bound"]
+    monkeypatch.undo()
+    assert len(looked_at) < 8 * 81
+    assert len(found.source.helpers) == 80
+    assert "p.h39" in found.source.helpers
 
 
 def test_everything_that_is_read_is_in_the_fingerprint(hand_in):
@@ -636,6 +992,44 @@ def test_the_number_of_notes_is_bounded(hand_in, tmp_path):
     notes = hand_in({}).notes
     assert len(notes) == storage.MAX_NOTES + 1
     assert notes[-1] == "... and 7 more notes of this kind"
+
+
+LONG = "/".join(["d" * 90] * 10)
+CODING = "# coding: x" + os.urandom(1_500).hex()
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ({"ones_bound.py": WORKED}, ("ones_bound (2).py", WORKED + "x = {}\n")),  # left aside
+        ({}, ("ones_bound.py", WORKED + "x = {}\n")),  # ambiguous
+        ({"ones_bound.py": WORKED}, ("json{}.py", b"\xff")),  # helpers that can't be used
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", b"\xff")),  # told beside an untouched page
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", CODING)),
+        ({"ones_bound.py": WORKED}, ("x.py", CODING)),
+        ({}, ("x{}.py", "x = {}\n")),  # of another name
+        ({}, ("x{}.png", "")),  # no page at all
+        ({}, ("x.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("nan_input.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("ones_bound.ipynb", WORKED)),
+        ({"ones_bound.py": WORKED}, ("numpy.py", "x = {}")),
+    ],
+)
+def test_reasons_and_notes_name_a_few_of_many_and_cut_their_names(tmp_path, first, others):
+    name, content = others
+    files: dict[str, str | bytes] = dict(first)
+    for number in range(300):
+        text = content.format(number) if isinstance(content, str) else content
+        files[f"{LONG}/{number:03}/{name.format(number)}"] = text
+        if name.startswith(("json", "numpy", "x.py")):
+            files[f"{name.removesuffix('.py').format(number)}{number}.py"] = text
+    submission = read_zip(tmp_path, zipped(files))
+    said = [*submission.notes, *submission.found["ones_bound"].notes]
+    said.append(submission.found["ones_bound"].reason)
+    assert all(len(text) < 1_000 for text in said)
+    assert len(said) < 16
+    if len(said) > 5 or "could be meant" in said[-1] or ".png" in said[0]:
+        assert any("more" in text for text in said)
 
 
 def test_a_module_that_is_there_already_is_noted_once(found):

@@ -167,7 +167,7 @@ def test_a_long_exact_computation_is_as_good_as_a_short_one():
     "value", [np.array([0.5]), jnp.asarray([0.5]), [0.5], (0.5,), [jnp.asarray(0.5)]]
 )
 def test_one_item_where_a_scalar_is_due_is_right_with_a_note(value):
-    assert_right(returned(value), HALF, "returned shape (1,) where a scalar is due")
+    assert_right(returned(value), HALF, "has shape (1,) where a scalar is due")
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_one_and_zero_pass_for_truth_values_with_a_note(value, told):
 
 
 def test_one_truth_value_in_an_array_is_right_with_a_note():
-    note = "returned shape (1,) where a scalar is due"
+    note = "has shape (1,) where a scalar is due"
     assert_right(returned([True]), Truth(True), note)
     assert_right(returned(jnp.asarray([True])), Truth(True), note)
 
@@ -445,7 +445,7 @@ def test_a_part_that_is_judged_elsewhere_may_be_anything():
 
 
 def test_a_note_about_a_part_is_kept():
-    assert_right(returned(([1.0], HISTORY)), PAIR, "returned shape (1,) where a scalar is due")
+    assert_right(returned(([1.0], HISTORY)), PAIR, "has shape (1,) where a scalar is due")
 
 
 # --- things that are no answers ------------------------------------------------------------------
@@ -747,7 +747,7 @@ def test_a_right_answer_is_heard_with_its_notes():
     asked = Heard(returned([0.5]))
     judge.expect(asked, HALF)
     [(verdict, due)] = asked.verdicts
-    assert verdict.notes == ("returned shape (1,) where a scalar is due",)
+    assert verdict.notes == ("has shape (1,) where a scalar is due",)
     assert due is HALF
 
 

@@ -84,6 +84,16 @@ def test_what_is_handed_in_gets_what_it_deserves_and_is_told_why(handed_in, case
             assert found["score"] == found["max_score"], "no points are lost without a word"
 
 
+@pytest.mark.parametrize(
+    "case", ["script_that_lacks_a_bracket", "percent_script_that_lacks_a_colon"]
+)
+def test_a_name_that_a_syntax_error_has_cost_is_told_so_and_once_in_the_notes(handed_in, case):
+    exercise = next(e for e in handed_in[case]["exercises"] if e["name"] == "ones_bound")
+    (message,) = {c["message"] for c in exercise["checks"] if c["outcome"] == "not_attempted"}
+    assert "syntax error" in message
+    assert exercise["notes"] == [message]
+
+
 # --- what can't live in a repository --------------------------------------------------------------
 
 

@@ -55,6 +55,20 @@ def test_what_cannot_be_read_names_line_and_byte_and_how_to_save_it(data, found)
     assert "save the file as text in UTF-8" in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["x.py", "x.ipynb"])
+def test_null_bytes_at_the_end_are_left_out_with_a_note(name):
+    data = a_notebook(("code", "x = 1")) if name.endswith("ipynb") else b"x = 1"
+    page = read_page(data + b"\0" * 512, name)
+    assert page.cells == (("x = 1", 1),)
+    assert page.notes == (f"{name} ends in 512 null bytes, which were left out",)
+
+
+def test_null_bytes_alone_or_before_text_are_no_page():
+    for data in (b"\0" * 512, b"x = 1\n\0y\0", "x = 1\n".encode("utf-16-le")):
+        with pytest.raises(Unreadable, match="a null byte"):
+            read_page(data, "x.py")
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data):
     for name in ("ones_bound.py", "ones_bound.ipynb"):
@@ -112,16 +126,35 @@ def test_bytes_that_are_no_utf8_are_told_by_line_wherever_they_stand(lines):
 
 def test_a_script_without_markers_is_one_plain_cell():
     page = read_page(b"a = 1\n\nb = 2\n", "x.py")
-    assert page.plain
     assert page.cells == (("a = 1\n\nb = 2\n", 1),)
 
 
 def test_percent_cells_keep_their_lines_and_text_cells_are_no_code():
     text = "import a\n# %% one\nx = 1\n#%%\ny = 2\n# %% [markdown]\n# def z(): text\n"
     page = read_page(text.encode(), "x.py")
-    assert not page.plain
     assert page.cells == (("import a", 1), ("x = 1", 3), ("y = 2", 5))
     assert page.text == "def z(): text\n"
+
+
+@pytest.mark.parametrize("line", ["# %%time", "#%%capture out", "# %%writefile a.py", "# %%x"])
+def test_a_cell_magic_in_a_comment_is_no_marker(line):
+    assert len(cells_of(f"a = 1\n{line}\n# b = 2\nc = 3\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["# %%", "#%%", "# %% ", "# %%\ta title", "# %% title", "#  %% [code]", "# %%%% part"]
+)
+def test_a_marker_is_followed_by_white_space_or_nothing(line):
+    assert cells_of(f"a = 1\n{line}\nc = 3\n") == (("a = 1", 1), ("c = 3\n", 3))
+
+
+@pytest.mark.parametrize("kind", ["[markdown]", "[raw]"])
+@pytest.mark.parametrize("start", ["# %% ", "#%%"])
+def test_a_marker_of_a_text_cell_need_not_have_a_space(start, kind):
+    assert cells_of(f"a = 1\n{start}{kind}\n# text\n# %%\nc = 3\n") == (
+        ("a = 1", 1),
+        ("c = 3\n", 5),
+    )
 
 
 def test_every_line_of_a_generated_page_is_where_it_was():
@@ -223,3 +256,10 @@ def test_comments_blank_lines_and_cell_bounds_do_not_change_the_fingerprint():
     two = read_page(b"# %% a\nx = 1   \n# %% b\n# more\ny = 2\n", "x.py")
     other = read_page(b"x = 1\ny = 3\n", "x.py")
     assert code_fingerprint(one) == code_fingerprint(two) != code_fingerprint(other)
+
+
+@pytest.mark.parametrize("part", [" ", "a", "a ", "a, ", "?", "%", "get_ipython()."])
+def test_no_line_is_too_long_for_its_fingerprint(part):
+    code_fingerprint(read_page(f"{part * 300_000}x\n".encode(), "x.py"))
+    call = "get_ipython().run_cell_magic('a', 'b', '"
+    code_fingerprint(read_page(f"{call}{part * 300_000}\n{call * 1_000}".encode(), "x.py"))

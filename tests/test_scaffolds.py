@@ -12,7 +12,7 @@ import jupytext
 import nbformat
 import pytest
 
-from grader import scaffolds
+from grader import catalogue, scaffolds
 from grader.scaffolds import PageError
 
 ROOT = Path(__file__).parents[1]
@@ -354,3 +354,15 @@ def test_settings_for_nbgrader_are_written_as_its_config_file():
         "c.ClearSolutions.code_stub = {'python': 'raise NotImplementedError'}",
         "c.ClearHiddenTests.enforce_metadata = False",
     ]
+
+
+def test_the_way_through_names_every_page_with_its_points():
+    text = (ROOT / "exercises" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (\d+) \| \[`(\w+)`\]\(\2\.ipynb\) \| .* \| \d+ \| (\d+) \|$", text, re.M
+    )
+    assert sorted(name for _, name, _ in rows) == catalogue.names()
+    assert [int(place) for place, _, _ in rows] == list(range(1, len(rows) + 1))
+    for _, name, points in rows:
+        page = nbformat.read(ROOT / "exercises" / f"{name}.ipynb", as_version=4)
+        assert page.cells[-1].metadata["nbgrader"]["points"] == int(points)

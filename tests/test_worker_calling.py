@@ -398,6 +398,12 @@ def test_a_formula_arrives_as_something_that_jax_transforms():
     np.testing.assert_allclose(jax.vmap(function)(jnp.ones(2)), [cube(1.0)] * 2, rtol=1e-6)
 
 
+def test_a_formula_takes_one_number_at_a_time():
+    [function] = given(CUBE)
+    with pytest.raises(TypeError, match=r"one number, and got an array of shape \(2,\)"):
+        function(jnp.ones(2))
+
+
 def gradient(function, *arguments):
     return ask_namespace({"f": function, "__file__": __file__})(Question("f", arguments, True))
 

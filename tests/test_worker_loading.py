@@ -90,16 +90,25 @@ def test_imports_from_the_future_hold_for_what_follows(sandbox, page):
 # --- mistakes ------------------------------------------------------------------------------------
 
 
-def test_an_exception_costs_only_the_rest_of_its_cell(sandbox):
+def test_an_exception_costs_only_its_statement_in_a_cell_too(sandbox):
     page = notebook(
-        "def before(): return 1\n\n1 / 0\ndef lost(): return 2", "def after(): return 3"
+        "def before(): return 1\n\n1 / 0\ndef below(): return 2",
+        "%%time\nimport no_such_module\n%matplotlib inline\ndef after(): return 3",
     )
     with loaded(sandbox, page) as worker:
         message = "ZeroDivisionError: division by zero"
-        assert worker.events == [LoadEvent("raised", 0, 3, message)]
+        assert worker.events[0] == LoadEvent("raised", 0, 3, message)
+        assert events(worker)[1:] == [("left_out", 1, 1), ("raised", 1, 2), ("left_out", 1, 3)]
         assert ask(worker, "before") == Returned(1)
-        assert ask(worker, "lost") == Missing()
+        assert ask(worker, "below") == Returned(2)
         assert ask(worker, "after") == Returned(3)
+
+
+def test_in_a_percent_script_an_exception_costs_only_its_statement(sandbox):
+    page = read_page(b"# %%\nimport no_such_module\nimport math\n# %%\nx = math.pi\n", "page.py")
+    with loaded(sandbox, Source("page.py", page.cells, {}, {})) as worker:
+        assert events(worker) == [("raised", 0, 2)]
+        assert isinstance(look(worker, "x"), Returned)
 
 
 def test_in_a_plain_script_an_exception_costs_only_its_statement(sandbox):
@@ -133,12 +142,29 @@ def test_a_line_of_a_script_counts_from_its_top(sandbox):
         ("y = (", 12),
         ("y = 2\nreturn y", 20),
     )
-    page = Source("page.py", cells, False, {}, {})
+    page = Source("page.py", cells, {}, {})
     with loaded(sandbox, page) as worker:
         assert events(worker) == [("raised", 0, 4), ("syntax", 2, 12), ("syntax", 3, 21)]
         answer = ask(worker, "f")
         assert isinstance(answer, Raised)
         assert answer.line == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("\n\nit's", 5, "(detected at line 5)"),
+        ("%magic\nfor x in 'abc':\n", 4, "after 'for' statement on line 4"),
+        ("def f(\n\n]", 5, "does not match opening parenthesis '(' on line 3"),
+    ],
+)
+def test_a_syntax_error_speaks_of_the_lines_of_the_file(sandbox, text, line, words):
+    page = read_page(f"x = 1\n# %%\n{text}\n# %%\ny = 1".encode(), "page.py")
+    with loaded(sandbox, Source("page.py", page.cells, {}, {})) as worker:
+        event = worker.events[-1]
+        assert (event.kind, event.line) == ("syntax", line)
+        assert words in event.message
+        assert look(worker, "y") == Returned(1)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +290,31 @@ def test_helper_modules_come_last_on_the_path(sandbox):
         assert look(worker, "VALUE") == Returned(1)
 
 
+def test_a_helper_that_imports_the_page_finds_the_one_under_way(sandbox):
+    page = notebook(
+        "RATE = 2\nimport helper\nimport page\nSAME = page.RATE is RATE and helper.page is page",
+        "RATE = 3\nfrom helper import rate",
+        helpers={
+            "helper": "import page\nfrom page import RATE\ndef rate(): return page.RATE, RATE"
+        },
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert look(worker, "SAME") == Returned(True)
+        assert ask(worker, "rate") == Returned((3, 2))
+
+
+@pytest.mark.parametrize(
+    "name", ["statistics", "numpy", "lesson", "grader", "helper", "a page", "x.y", ""]
+)
+def test_a_page_hides_no_module_of_its_name(sandbox, name):
+    helpers, modules = {"helper": "NAME = __name__"}, {"lesson": ""}
+    cells = (("import statistics, numpy, lesson, grader, helper", 1), ("KNOWN = helper.NAME", 1))
+    with loaded(sandbox, Source(f"{name}.py", cells, modules, helpers)) as worker:
+        assert worker.events == []
+        assert look(worker, "KNOWN") == Returned("helper")
+
+
 def test_packages_and_folders_of_modules_can_be_imported(sandbox):
     page = notebook(
         "import tools.parts\nfrom tools import whole\nfrom folder.deep.one import ONE",
@@ -284,15 +335,17 @@ def test_a_mark_of_a_cell_within_a_text_or_a_function_cuts_nothing(sandbox):
     text = '"""A text\n# %% with a mark\n"""\n# %%\n%magic\ndef f():\n# %%\n    return 1\n1 / 0\n'
     page = read_page(text.encode(), "page.py")
     assert len(page.cells) == 4
-    with loaded(sandbox, Source("page.py", page.cells, page.plain, {}, {})) as worker:
+    with loaded(sandbox, Source("page.py", page.cells, {}, {})) as worker:
         assert events(worker) == [("left_out", 0, 5), ("raised", 0, 9)]
         assert ask(worker, "f") == Returned(1)
 
 
-def test_where_a_script_is_no_python_as_a_whole_a_cell_is_lost_alone(sandbox):
-    page = read_page(b"# %%\ndef f(): return 1\n# %%\nx = = 2\n# %%\ny = 2\n", "page.py")
-    with loaded(sandbox, Source("page.py", page.cells, page.plain, {}, {})) as worker:
+@pytest.mark.parametrize("line", ["x = = 2", "return 2", "1; from __future__ import annotations"])
+def test_where_a_script_is_no_python_as_a_whole_a_cell_is_lost_alone(sandbox, line):
+    page = read_page(f"# %%\ndef f(): return 1\n# %%\n{line}\n# %%\ny = 2\n".encode(), "page.py")
+    with loaded(sandbox, Source("page.py", page.cells, {}, {})) as worker:
         assert events(worker) == [("syntax", 1, 4)]
+        assert ask(worker, "f") == Returned(1)
         assert look(worker, "y") == Returned(2)
 
 
@@ -300,6 +353,13 @@ def test_a_page_of_magics_is_told_within_a_frame(sandbox):
     cells = ["%magic\n" * 150] * 40 + ["def f(): return 1"]
     with loaded(sandbox, notebook(*cells)) as worker:
         assert len(worker.events) == MAX_LEFT_OUT
+        assert ask(worker, "f") == Returned(1)
+
+
+def test_a_page_of_many_statements_and_mistakes_is_told_within_a_frame(sandbox):
+    cells = ["x = 1\n" * 5_000, *["%magic\n" * 150] * 4, *["= ="] * 1_994, "def f(): return 1"]
+    with loaded(sandbox, notebook(*cells)) as worker:
+        assert len(worker.events) == MAX_LEFT_OUT + 1_994
         assert ask(worker, "f") == Returned(1)
 
 
@@ -324,10 +384,13 @@ def test_await_works_at_the_top_of_a_cell(sandbox):
         "async with asyncio.Lock():\n    LOCKED = True",
         "await asyncio.sleep(0)\n1 / 0",
         "VALUE += asyncio.run(value())",
+        "task = asyncio.create_task(value())\nexit()\nVALUE += await task",
+        "await asyncio.sleep(0)\nraise SystemExit\nasync for _ in 3: pass\nVALUE += await value()",
     )
     with loaded(sandbox, page) as worker:
-        assert events(worker) == [("raised", 3, 2)]
-        assert look(worker, "VALUE") == Returned(6)
+        places = [("raised", 3, 2), ("raised", 5, 2), ("raised", 6, 2), ("raised", 6, 3)]
+        assert events(worker) == places
+        assert look(worker, "VALUE") == Returned(12)
         assert look(worker, "ALL") == Returned((3, 3))
         assert look(worker, "LOCKED") == Returned(True)
 

@@ -72,16 +72,28 @@ def value_of(due: judge.Due | None, right: Value, move: Move) -> Value:
             return None
         case judge.Fields(entries):
             known = right if isinstance(right, dict) else {}
-            made = {n: value_of(due, known.get(n), move) for n, due in entries.items()}
+            made = {n: _as_lists(value_of(due, known.get(n), move)) for n, due in entries.items()}
             return {**known, **made}
         case judge.Texts():
             return right
+        case judge.OneOf(options):
+            return value_of(options[0], right, move)
         case judge.Truths(items):
             return Array("bool", (len(items),), items)
         case judge.Several(parts):
             whole = right if isinstance(right, tuple) else (None,) * len(parts)
             return tuple(value_of(*pair, move) for pair in zip(parts, whole, strict=True))
     raise TypeError(f"no answer is made from {due!r} yet: say how in this test")
+
+
+def _as_lists(value: Value) -> Value:
+    """An array as lists in lists, which a dict that has to fit JSON may hold."""
+    if not isinstance(value, Array) or not value.shape:
+        return value
+    items: tuple[Any, ...] = value.items
+    for length in reversed(value.shape[1:]):
+        items = tuple(zip(*[iter(items)] * length, strict=True))
+    return items
 
 
 def numbers_of(due: judge.Due | None) -> list[judge.Number]:

@@ -31,7 +31,7 @@ def variants(exercise: str) -> Iterator[tuple[str, str, Found]]:
 
 def program(text: str) -> Found:
     """A text as it would be found, handed in as a plain script."""
-    source = Source("program.py", ((text, 1),), True, {"lesson": lesson()}, {})
+    source = Source("program.py", ((text, 1),), {"lesson": lesson()}, {})
     return Found("graded", "program.py", source)
 
 
@@ -128,7 +128,7 @@ REWRITTEN: dict[str, Transformation] = {
     "squares as products": _each(_as_product),
     "quotients by reciprocals": _each(_by_reciprocal),
     "mean as a sum over the size": _each(_mean_as("jnp.sum({x}) / ({x}).size")),
-    "mean as a dot product": _each(_mean_as("jnp.dot({x}, jnp.ones_like({x})) / ({x}).size")),
+    "mean as a dot product": _each(_mean_as("jnp.dot({x}, jnp.ones(({x}).shape)) / ({x}).size")),
     "mean from the last to the first": _each(_mean_as("jnp.mean(({x})[::-1])")),
     "mean of what is divided first": _each(_mean_as("jnp.sum(({x}) / ({x}).size)")),
     "without jit": _each(_eager),
@@ -182,8 +182,14 @@ def taken(value):
     return {taken}
 
 def given(value):
+    if isinstance(value, str):
+        return value
     if isinstance(value, tuple):
         return tuple(given(part) for part in value)
+    if isinstance(value, dict):
+        return {{name: given(entry) for name, entry in value.items()}}
+    if value is None:
+        return value
     return {given}
 
 def tried(function, arguments):

@@ -161,6 +161,7 @@ def test_slope_at_the_corner_is_zero(student, x):
 @given(v=vectors(LENGTHS))
 @example(v=[0.0])
 @example(v=[0.0, 0.0])
+@example(v=[3.0, -3.0])
 @example(v=[1.0, 1.0])
 @example(v=[2.0])
 @example(v=[0.0, 1.0])

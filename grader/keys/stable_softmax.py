@@ -220,6 +220,8 @@ def test_slope_of_the_loss_is_exact(student, case):
 @given(case=confident)
 @example(case=([1000.0], 0))
 @example(case=([1.0, 0.0], 0))
+@example(case=([0.0, 0.0, 1000.0], 0))
+@example(case=([0.0, 1000.0, 0.0], 2))
 @example(case=([1.0, 0.0], 1))
 @example(case=([9.0, 0.0], 0))
 @example(case=([5.0, 5.0, -1.0], 2))

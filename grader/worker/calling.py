@@ -145,6 +145,8 @@ def function_of(terms: list[tuple[str, float, float]]) -> Callable[[Any], Any]:
 
     def function(w: Any) -> Any:
         w = jnp.asarray(w, dtype=float)
+        if w.shape:
+            raise TypeError(f"this function takes one number, and got an array of shape {w.shape}")
         total = jnp.zeros_like(w)
         for kind, factor, parameter in terms:
             if kind == "power":

@@ -80,11 +80,11 @@ def serve(requests: int, replies: int, output: int) -> None:
         except EOFError:
             return
         if verb == "prepare":
-            filename, modules, helpers, cells, split, quiet = rest
+            filename, modules, helpers, cells, quiet = rest
             _redirect(null if quiet else output)
             submission = Submission(filename, modules, helpers)
             allow_cpu(limits["load_cpu"])
-            reply = wire.encode(submission.prepare(cells, split))
+            reply = wire.encode(submission.prepare(cells))
         elif verb == "run":
             assert submission is not None, "prepare comes first"
             unit, quiet = rest

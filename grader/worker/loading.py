@@ -1,7 +1,7 @@
 """Run a submission's cells, one unit at a time, as the module `submission`.
 
-A unit is a cell of a notebook or percent script, or a top-level statement of a plain script. A unit
-that fails costs what it would have defined, and nothing else.
+A unit is a top-level statement. A unit that fails costs what it would have defined, and nothing
+else; what is no Python costs its cell.
 """
 
 import __future__
@@ -24,7 +24,7 @@ from grader.worker.magics import parsed
 from grader.worker.values import cut
 
 MODULE = "submission"
-MAX_UNITS = 2_000  # of a plain script; longer ones have several statements in one
+MAX_UNITS = 1_200  # of a page, and one more a cell; longer ones have several statements in one
 MAX_LEFT_OUT = 500  # lines of a page that are told; the reply has to fit into a frame
 
 
@@ -76,10 +76,11 @@ class Shell:
 
 
 class Unit(NamedTuple):
-    """Code to run as one, and the name that its lines go by."""
+    """Code to run as one, the name that its lines go by, and whether its cell awaits something."""
 
     code: types.CodeType
     filename: str
+    in_loop: bool
 
 
 class Submission:
@@ -97,13 +98,18 @@ class Submission:
         self.guarded: set[str] = set()  # names that only a main program would define
         self.filenames = {filename}  # that lines of the student's own file go by
         self._flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self._loop = asyncio.Runner()  # of the cells that await
         sys.modules[MODULE] = self.module
         sys.modules["grader"] = stand_in()
         sys.meta_path.insert(0, SourceFinder(modules))
         sys.meta_path.append(SourceFinder(helpers))
+        name = filename.rpartition(".")[0]
+        is_free = name.isidentifier() and name not in sys.modules
+        if is_free and importlib.util.find_spec(name) is None:
+            sys.modules[name] = self.module  # for helpers that import the page
 
-    def prepare(self, cells: list[tuple[str, int]], split: bool) -> list[Reply]:
-        """Compile every cell; `split` makes each top-level statement a unit of its own.
+    def prepare(self, cells: list[tuple[str, int]]) -> list[Reply]:
+        """Compile every cell, each top-level statement as a unit of its own.
 
         `cells` are (source, first line). One reply a unit: ("unit", cell, line) or
         ("syntax", cell, line, column, message); before those of a cell, ("left_out", cell, line,
@@ -116,48 +122,55 @@ class Submission:
         for number, ((source, first_line), filename) in enumerate(
             zip(cells, filenames, strict=True)
         ):
-            lines_before = first_line - 1
-            try:
-                tree, left_out = parsed(source, filename)
+            try:  # with the lines above it, so that Python's messages are of the file's lines
+                tree, left_out = parsed("\n" * (first_line - 1) + source, filename)
                 self.guarded |= _guarded_names(tree)
-                ast.increment_lineno(tree, lines_before)
                 left_out = left_out[: MAX_LEFT_OUT - told]
                 told += len(left_out)
-                for line, text in left_out:
-                    replies.append(("left_out", number, line + lines_before, cut(text, 100)))
+                for item in left_out:
+                    replies.append(("left_out", number, item.line, item.told))
                     self.units.append(None)
-                lines_before = 0
-                codes = self._compiled(tree, filename, split)
+                units = self._compiled(tree, filename)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                if whole := _uncut(cells):
+                if whole := self._uncut(cells):
                     self.units = []
-                    return self.prepare(whole, split=True)
-                replies.append(_syntax_reply(error, number, first_line, lines_before))
+                    return self.prepare(whole)
+                replies.append(_syntax_reply(error, number, first_line))
                 self.units.append(None)
                 continue
-            for line, code in codes:
-                replies.append(("unit", number, line or first_line))
-                self.units.append(Unit(code, filename))
+            for line, unit in units:
+                replies.append(("unit", number, line))
+                self.units.append(unit)
         return replies
 
-    def _compiled(
-        self, tree: ast.Module, filename: str, split: bool
-    ) -> list[tuple[int, types.CodeType]]:
-        """Each unit's first line and code. What is imported from the future holds from there on."""
-        if not split:
-            code = self._code(tree, filename)
-            self._flags |= _future_flags(tree)
-            return [(tree.body[0].lineno if tree.body else 0, code)]
+    def _compiled(self, tree: ast.Module, filename: str) -> list[tuple[int, Unit]]:
+        """A cell's units with their first lines. What is imported from the future holds from there
+        on."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each comes again with its statement
-            self._code(tree, filename)  # what is wrong only as a whole: a late import of the future
+            whole = self._code(tree, filename)  # shows what is wrong only as a whole
         self._flags |= _future_flags(tree)
-        size = -(-len(tree.body) // MAX_UNITS) or 1
-        groups = [tree.body[start : start + size] for start in range(0, len(tree.body), size)]
-        return [
-            (group[0].lineno, self._code(ast.Module(group, type_ignores=[]), filename))
-            for group in groups
-        ]
+        size = -(-len(tree.body) // max(MAX_UNITS - len(self.units), 1)) or 1
+        units = []
+        for start in range(0, len(tree.body), size):
+            group = tree.body[start : start + size]
+            code = self._code(ast.Module(group, type_ignores=[]), filename)
+            units.append((group[0].lineno, Unit(code, filename, _awaits(whole))))
+        return units
+
+    def _uncut(self, cells: list[tuple[str, int]]) -> list[tuple[str, int]]:
+        """A script as one cell, where it is Python as a whole: a mark of a cell within a text or a
+        function cuts nothing then."""
+        if len(cells) < 2 or len({line for _, line in cells}) < len(cells):
+            return []  # whole already, or a notebook
+        text = _as_one(cells)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._code(parsed(text, MODULE)[0], MODULE)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+        return [(text, 1)]
 
     def _code(self, tree: ast.Module, filename: str) -> types.CodeType:
         code: types.CodeType = compile(tree, filename, "exec", self._flags, dont_inherit=True)
@@ -190,14 +203,24 @@ class Submission:
         if unit is None:
             return ("ran",)
         try:
-            if unit.code.co_flags & inspect.CO_COROUTINE:
-                function = types.FunctionType(unit.code, self.namespace)
-                asyncio.run(function())
+            if unit.in_loop:
+                self._loop.run(self._run_in_loop(unit.code))
             else:
                 exec(unit.code, self.namespace)
         except BaseException as error:
             return raised(error, (unit.filename,))
         return ("ran",)
+
+    async def _run_in_loop(self, code: types.CodeType) -> None:
+        """Run what awaits, or what stands beside it and may start a task in the loop."""
+        if _awaits(code):
+            await types.FunctionType(code, self.namespace)()
+        else:
+            exec(code, self.namespace)
+
+
+def _awaits(code: types.CodeType) -> bool:
+    return bool(code.co_flags & inspect.CO_COROUTINE)
 
 
 def _future_flags(tree: ast.Module) -> int:
@@ -215,19 +238,6 @@ def _as_one(cells: list[tuple[str, int]]) -> str:
         lines += [""] * (first_line - 1 - len(lines))
         lines += source.split("\n")
     return "\n".join(lines)
-
-
-def _uncut(cells: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """A script as one cell, where it is Python as a whole: a mark of a cell within a text or a
-    function cuts nothing then."""
-    if len(cells) < 2 or len({line for _, line in cells}) < len(cells):
-        return []  # whole already, or a notebook
-    text = _as_one(cells)
-    try:
-        parsed(text, MODULE)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [(text, 1)]
 
 
 def _guarded_names(tree: ast.Module) -> set[str]:
@@ -254,9 +264,9 @@ def _hint(error: SyntaxError) -> str:
     return ""
 
 
-def _syntax_reply(error: BaseException, cell: int, first_line: int, lines_before: int) -> Reply:
+def _syntax_reply(error: BaseException, cell: int, first_line: int) -> Reply:
     if isinstance(error, SyntaxError):
-        line = (error.lineno or first_line - lines_before) + lines_before
+        line = error.lineno or first_line
         return (
             "syntax",
             cell,
