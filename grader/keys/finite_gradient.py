@@ -195,6 +195,7 @@ def test_slope_at_the_zero_vector(student):
 @example(case=([1.0, 2.0], [True, True]))
 @example(case=([1.0, -1.0], [True, True]))
 @example(case=([0.0], [True]))
+@example(case=([0.0, 2.0], [True, True]))
 def test_masked_mean_is_exact(student, case):
     """masked_mean_square is the mean square of what the mask keeps"""
     expect(student.masked_mean_square(*case), masked_mean_square(*case))
@@ -208,6 +209,7 @@ def test_masked_mean_is_exact(student, case):
 @example(case=([1.0, 3.0], [True, True]))
 @example(case=([0.0], [True]))
 @example(case=([NAN], [False]))
+@example(case=([0.0, 2.0], [True, True]))
 def test_slope_of_the_masked_mean_is_exact(student, case):
     """the gradient of masked_mean_square is right, and 0 for what is masked out"""
     expect(student.masked_mean_square.gradient(*case), masked_mean_square_gradient(*case))
