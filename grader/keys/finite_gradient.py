@@ -390,16 +390,17 @@ MISCONCEPTIONS = [
         gradient=lambda x: at_corner(x, NAN, NAN),
     ),
     Misconception(
-        "cut_off_at_zero",
+        "root_meets_zero",
         "safe_sqrt",
         safe_sqrt,
         (0.0,),
-        """Your values are right. What goes into the root is at least 0, or what comes out is mended
-        when it isn't finite; but the root still meets the number 0 itself, or a negative one, and
-        its slope there is infinite or NaN. Cutting off at 0 leads straight to the worst place of
-        all. For numbers that are not positive, let the root see something harmless.
+        """Your values are right, and the gradient at 0 is infinite. Numbers below 0 may be cut off,
+        or what comes out of the root is mended; but the root still meets the number 0 itself, and
+        there its slope is infinite. Cutting off at 0 leads straight to that place, and so does
+        counting 0 among the numbers whose root is taken. As a value it does no harm, so ask for the
+        gradients at 0 and at -1.
         """,
-        gradient=lambda x: at_corner(x, INF, NAN),
+        gradient=lambda x: number(INF) if x == 0 else safe_sqrt_gradient(x) if x > 0 else None,
     ),
     Misconception(
         "only_zero_guarded",
@@ -480,6 +481,18 @@ MISCONCEPTIONS = [
         afterwards is too late: which of your functions already guards a root?
         """,
         gradient=lambda v: safe_norm_gradient(v) if any(v) else numbers([NAN] * len(v)),
+    ),
+    Misconception(
+        "norm_outside_jax",
+        "safe_norm",
+        safe_norm,
+        ([1.0],),
+        """The values are right, but JAX can't differentiate them: somewhere on the way the vector
+        becomes a NumPy array or plain Python numbers. While JAX differentiates, it hands over
+        tracers, which stand for numbers and keep a record of what is done with them. Stay with
+        `jax.numpy` from the argument to the result.
+        """,
+        gradient=lambda v: OUT_OF_JAX if any(v) else None,
     ),
     Misconception(
         "small_number_under_the_norm",
@@ -569,6 +582,18 @@ MISCONCEPTIONS = [
         Let the square see chosen numbers only.
         """,
         gradient=nan_behind_mask,
+    ),
+    Misconception(
+        "mean_outside_jax",
+        "masked_mean_square",
+        masked_mean_square,
+        ([1.0], [True]),
+        """The values are right, but JAX can't differentiate them: somewhere on the way the
+        residuals become a NumPy array or plain Python numbers. While JAX differentiates, it hands
+        over tracers, which stand for numbers and keep a record of what is done with them. Stay with
+        `jax.numpy` from the argument to the result.
+        """,
+        gradient=lambda residuals, mask: OUT_OF_JAX if any(mask) else None,
     ),
     Misconception(
         "mean_over_everything",
