@@ -289,6 +289,7 @@ several = st.lists(st.sampled_from((None, None, None, *NOT_FINITE)), min_size=6,
 @example(trace=but(1, gradient=[-3.0, NAN], optimizer_state=[[NAN, NAN], [NAN, NAN]]))
 @example(trace=but(5, update=[-INF, -0.5]))
 @example(trace=but(4, forward=[-INF, NAN, NAN], gradient=[NAN, NAN]))
+@example(trace=but(3, optimizer_state=[[INF, 0.25], [9.0, 1.5]], update=[NAN, -0.5]))
 def test_first_boundary_is_found(student, trace):
     """first_broken is the first boundary in the order of computation with NaN or an infinity"""
     expect(student.first_broken(trace), first_broken(trace))
@@ -297,6 +298,7 @@ def test_first_boundary_is_found(student, trace):
 @pytest.mark.points(1, about="first_broken", draws=10)
 @given(trace=traces(st.just([None] * 6)))
 @example(trace=but(2, loss=0.0, update=[0.0, 0.0]))
+@example(trace=but(1, forward=[1000.0] * 100, inputs=[[1024.0, -1024.0]]))
 def test_finite_trace_has_none(student, trace):
     """first_broken is "none" for a trace that is finite throughout"""
     expect(student.first_broken(trace), Text("none"))
@@ -343,6 +345,8 @@ def test_unsafe_operation_is_found(student, case):
 @example(case=([0.5, 0.5], [1.0, 1.0], 3.5, [[0.0, 1.0, 1.0], [1.5, 2.0, 3.0]]))
 @example(case=([3.0, -4.0], [0.0, 1.0], 0.075, [[0.0, 0.5, 4.0]]))
 @example(case=([2.0], [4.0], 0.24, [[0.0, 16.0, 16.0]]))
+@example(case=([26.0, 27.0], [52.0, 54.0], 0.0012, [[0.0, 2810.0, 2810.0]]))
+@example(case=([300.0] + [0.0] * 99, [0.0] * 100, 1 / 1024, [[0.0, 0.0, 0.0]]))
 def test_healthy_run_is_left_alone(student, case):
     """sound inputs, a stable rate and finite rows are healthy, also where a loss has grown"""
     expect(student.diagnose(*case), diagnose(*case))
