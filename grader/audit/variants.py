@@ -186,6 +186,10 @@ def given(value):
         return value
     if isinstance(value, tuple):
         return tuple(given(part) for part in value)
+    if isinstance(value, dict):
+        return {{name: given(entry) for name, entry in value.items()}}
+    if value is None:
+        return value
     return {given}
 
 def tried(function, arguments):

@@ -367,6 +367,7 @@ def test_ratio_is_exact(student, update, weight):
 @example(case=([8.0, 1.0, 1.125], 2.0))
 @example(case=([1.0, 2.0, 5.0, 40.0, 41.0], 4.0))
 @example(case=([1.0, 30.0, 1.0, 3.0, 2.0], 2.0))
+@example(case=([8.0, 1.0, 1.5, 2.5, 3.0], 2.0))
 @example(case=([1.0, 3.0, 30.0], 2.0))
 def test_first_jump_is_found(student, case):
     """first_jump is the first place at which a norm is factor times the one before it, or -1"""

@@ -3,7 +3,7 @@
 How far two numbers of one record may disagree: let c be twice the mean of the squared features, and
 T the largest size of a target over its feature, which no best weight exceeds. At rates of at most
 2/c an error of a weight doesn't grow, and a step adds roundings of the weight before it and of the
-step, which is at most 2*(abs(w) + T) long. With 4n + 60 of them a step, also for programs with a
+step, which is at most 2*(abs(w) + T) long. With 8n + 80 of them a step, also for programs with a
 closed form, a weight is off by no more than `off` says. A difference of two is off by twice that.
 """
 
@@ -70,7 +70,7 @@ def test_rows_hang_together(student, case, part, start, clip):
     before, after = finite_at(answer, "weight"), finite_at(answer, "next_weight")
     fit = max(abs(Fraction(y) / Fraction(x)) for x, y in zip(features, targets, strict=True))
     largest = max([abs(Fraction(start)), *map(abs, before), *map(abs, after)])
-    off = gamma((4 * len(features) + 60) * (steps + 1)) * (largest + 2 * fit)
+    off = gamma((8 * len(features) + 80) * (steps + 1)) * (largest + 2 * fit)
     moves = zip(before, after[: len(before)], strict=False)
     chained: dict[str, Due | None] = {
         "weight": numbers([number(w, 2 * off) for w in [Fraction(start), *after[:-1]]]),
