@@ -63,7 +63,7 @@ ExerciseOption = Annotated[
 
 
 def _fail(message: str, status: int) -> NoReturn:
-    from grader.reports.text import plain
+    from grader.escapes import plain
 
     typer.echo(f"grader: {plain(message)}", err=True)
     raise typer.Exit(status)
@@ -134,6 +134,7 @@ def grade(
     """Grade a class. Exit 0: everything was graded, 1: something could not be, 2: usage."""
     from grader import batch, catalogue, confinement, layouts, results
     from grader.compiled import prepared
+    from grader.escapes import named
     from grader.progress import Progress
     from grader.reports import table, text
     from grader.sandbox import Limits
@@ -155,7 +156,7 @@ def grade(
     with layouts.class_at(submissions, layout) as found:
         jobs = [batch.outlined(entry, setup) for entry in found.entries]
         students = [(outline.student, outline.files) for _, outline in jobs]
-        typer.echo(text.found_table(found.layout, names, students, found.left_out))
+        typer.echo(text.found_table(found.layout, names, students, found.left_out, found.notes))
         with Progress(len(jobs)) as progress:
             reports = batch.grade_class(jobs, setup, files, workers, progress.step)
     results.replace_file(out / "summary.csv", table.summary_csv(reports).encode("utf-8"))
@@ -163,7 +164,7 @@ def grade(
     typer.echo(f"wrote {out / 'results.jsonl'} and {out / 'summary.csv'}")
     failed = [report.student for report in reports if report.score is None]
     if failed:
-        _fail(f"could not grade everything of: {', '.join(map(text.one_line, failed))}", 1)
+        _fail(f"could not grade everything of: {', '.join(map(named, failed))}", 1)
 
 
 @app.command()

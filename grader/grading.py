@@ -1,5 +1,6 @@
 """Grade one submission: load each of its pages in a worker, run the checks, name the mistakes."""
 
+import functools
 import hashlib
 import importlib.metadata
 import platform
@@ -110,11 +111,15 @@ def _asking(
     mere gap."""
     ended = [event for event in events if event.kind in ("timed_out", "crashed")]
 
+    @functools.cache
+    def not_run(name: str) -> str:
+        return found.not_run(name, events)
+
     def asking(question: Question) -> Answer:
         answer = ask(question)
         if not isinstance(answer, Missing):
             return answer
-        if why := found.not_run(question.function, events):
+        if not answer.why and (why := not_run(question.function)):
             return Missing(why)
         if not ended:
             return answer

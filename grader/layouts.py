@@ -5,16 +5,20 @@ Nothing is read here but names, and Gradescope's own file that says who the subm
 """
 
 import contextlib
+import errno
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from grader import zips
 from grader.errors import UsageError
-from grader.storage import clean, usual
+from grader.escapes import named, one_line
+from grader.storage import MAX_BYTES, MAX_DEPTH, MAX_NOTES, clean, shown, usual
 from grader.submissions import HAND_INS, student_name
 
 METADATA = "submission_metadata.yml"
@@ -25,29 +29,35 @@ MAX_METADATA = 20 << 20  # bytes of Gradescope's file
 _CANVAS = re.compile(r"(?s)(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)\Z")
 _MOODLE = re.compile(r"(?s)(?P<student>.+_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)\Z")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
+_COURSE = {"source", "release", "autograded", "feedback", "submitted"}  # folders of nbgrader's
+_COURSE_FILES = {"nbgrader_config.py", "gradebook.db"}
+_UNWRITABLE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL)
 
 
 class Entry(Struct, frozen=True):
-    """One student, and what they handed in: paths, each with the name it goes by."""
+    """One student, and what they handed in: paths, each with the name it goes by. `notes` are on
+    who they are taken for."""
 
     student: str
     roots: tuple[tuple[Path, str], ...]
+    notes: tuple[str, ...] = ()
 
 
 class ClassFolder(Struct, frozen=True):
-    """A whole class: the layout it was read as, its students by name, and the names of what lies
-    beside them and is nobody's."""
+    """A whole class: the layout it was read as, its students by name, the names of what lies
+    beside them and is nobody's, and notes on the class as a whole."""
 
     layout: str
     entries: list[Entry]
     left_out: list[str] = []
+    notes: list[str] = []
 
 
 @contextlib.contextmanager
 def class_at(path: Path, layout: str = "auto") -> Iterator[ClassFolder]:
     """The students at `path`; a class that comes as one zip is unpacked for as long as this lasts.
 
-    UsageError when there is nothing there, nobody in it, or two entries would be one student.
+    UsageError when there is nothing there, or nobody in it.
     """
     if not path.exists():
         raise UsageError(f"there is no file or folder {clean(str(path))!r}")
@@ -55,39 +65,85 @@ def class_at(path: Path, layout: str = "auto") -> Iterator[ClassFolder]:
         raise UsageError(f"there is no layout {layout!r}; there are: auto, {', '.join(LAYOUTS)}")
     with contextlib.ExitStack() as stack:
         inside = _shown(path) if path.is_dir() else []
-        alone = len(inside) == 1 and layout != "plain" and not inside[0].is_symlink()
-        if alone and _is_class_zip(inside[0]):
-            path = inside[0]
-        if path.is_dir():
-            yield _read(path, layout)
-        elif layout != "plain" and _is_class_zip(path):
+        alone = len(inside) == 1 and not inside[0].is_symlink()
+        packed = inside[0] if alone else path
+        if layout != "plain" and _is_class_zip(packed, least=2 if layout == "auto" else 1):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            _unpack(path, folder)
-            yield _read(_without_wrapping(folder), layout)
+            yield _unpacked(packed, folder, layout, alone)
+        elif path.is_dir():
+            found = _read(path, layout)
+            if not found.entries:
+                raise UsageError(
+                    f"{clean(str(path))!r} holds no submission: no folder, .py, .ipynb or .zip"
+                )
+            yield found
         else:
-            yield ClassFolder("plain", [Entry(student_name(path), ((path, clean(path.name)),))])
+            yield ClassFolder("plain", [_of_one(path)])
+
+
+def _unpacked(packed: Path, folder: Path, layout: str, alone: bool) -> ClassFolder:
+    """The class in a zip, unpacked into `folder`; or, where nobody is found in it, the one student
+    whose zip it may be. One that lies alone in a class folder may always be a student's."""
+    try:
+        notes = _unpack(packed, folder)
+        found = _read(_without_wrapping(folder), layout)
+        why = "nobody is in it"
+    except UsageError as error:
+        if not alone:
+            raise
+        notes, found, why = [], ClassFolder(layout, []), str(error)
+    if found.entries:
+        return replace(found, notes=[*notes, *found.notes])
+    name = shown(clean(packed.name))
+    notes += [f"{name} looks like a class, and was read as one student's: {why}"]
+    return ClassFolder("plain", [_of_one(packed)], notes=notes)
+
+
+def _of_one(path: Path) -> Entry:
+    return Entry(student_name(path), ((path, clean(path.name)),))
 
 
 def _read(folder: Path, layout: str) -> ClassFolder:
+    """The class in a folder; there may be nobody in it."""
     if layout == "auto":
         layout = next(name for name, (_, looks) in LAYOUTS.items() if looks(folder))
     find, _ = LAYOUTS[layout]
-    entries: dict[str, Entry] = {}
-    for entry in find(folder):
-        if entry.student in entries:
-            both = [root for root, _ in (*entries[entry.student].roots, *entry.roots)]
-            listed = " and ".join(clean(root.name) for root in both)
-            raise UsageError(
-                f"{listed} would both be the student {entry.student!r}; "
-                "put one student's files into a folder of that name"
-            )
-        entries[entry.student] = entry
-    if not entries:
-        raise UsageError(
-            f"{clean(str(folder))!r} holds no submission: no folder, .py, .ipynb or .zip"
-        )
-    by_name = [entries[student] for student in sorted(entries)]
-    return ClassFolder(layout, by_name, _left_out(folder, by_name))
+    entries, notes = _told_apart(find(folder))
+    by_name = sorted(entries, key=lambda entry: entry.student)
+    return ClassFolder(layout, by_name, _left_out(folder, by_name), notes)
+
+
+def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
+    """The entries, where those whose students would read alike get names that tell them apart;
+    with a note on each name that was shared."""
+    alike: dict[str, list[Entry]] = {}
+    for entry in found:
+        alike.setdefault(named(entry.student), []).append(entry)
+    taken = set(alike)
+    entries: list[Entry] = []
+    notes: list[str] = []
+    for student, same in alike.items():
+        if len(same) == 1:
+            entries += same
+            continue
+        listed = " and ".join(shown(one_line(_root_name(entry))) for entry in same[:2])
+        listed += f" and {len(same) - 2} more" if len(same) > 2 else ""
+        note = f"{listed} would both be the student {shown(student)!r}, and are graded apart"
+        note += "; put one student's files into a folder of that name"
+        notes.append(note)
+        for entry in same:
+            name = f"{entry.student} ({_root_name(entry)})"
+            number = 1
+            while named(name) in taken:
+                number += 1
+                name = f"{entry.student} ({_root_name(entry)}, {number})"
+            taken.add(named(name))
+            entries.append(replace(entry, student=name, notes=(*entry.notes, note)))
+    return entries, notes
+
+
+def _root_name(entry: Entry) -> str:
+    return clean(entry.roots[0][0].name) if entry.roots else ""
 
 
 def _left_out(folder: Path, entries: list[Entry]) -> list[str]:
@@ -114,7 +170,7 @@ def _plain(folder: Path) -> Iterator[Entry]:
     """`<student>/...`, `<student>.zip`, `<student>.py`, `<student>.ipynb`, or another archive."""
     for path in _shown(folder):
         if path.is_dir() or path.is_symlink() or usual(path.name).lower().endswith(HAND_INS):
-            yield Entry(student_name(path), ((path, clean(path.name)),))
+            yield _of_one(path)
 
 
 def _nbgrader(folder: Path) -> Iterator[Entry]:
@@ -125,6 +181,17 @@ def _nbgrader(folder: Path) -> Iterator[Entry]:
         for path in _shown(submitted)
         if path.is_dir()
     )
+
+
+def _is_course(folder: Path) -> bool:
+    """Whether a folder is nbgrader's: students' folders in `submitted`, and beside it what belongs
+    to a course. In a class, one of whose students is called that, others lie beside it."""
+    submitted = folder / "submitted"
+    if not submitted.is_dir() or not any(path.is_dir() for path in _shown(submitted)):
+        return False
+    beside = {path.name for path in _shown(folder) if not path.is_symlink()}
+    others = {clean(entry.roots[0][0].name) for entry in _plain(folder)} - _COURSE - _COURSE_FILES
+    return bool(beside & _COURSE_FILES) or not others
 
 
 def _canvas(folder: Path) -> Iterator[Entry]:
@@ -199,7 +266,7 @@ LAYOUTS: dict[str, tuple[Callable[[Path], Iterator[Entry]], Callable[[Path], boo
     "gradescope": (_gradescope, lambda folder: (folder / METADATA).is_file()),
     "moodle": (_moodle, lambda folder: _most(folder, lambda p: bool(_MOODLE.match(p.name)))),
     "canvas": (_canvas, lambda folder: _most(folder, lambda p: bool(_CANVAS.match(p.name)))),
-    "nbgrader": (_nbgrader, lambda folder: (folder / "submitted").is_dir()),
+    "nbgrader": (_nbgrader, _is_course),
     "plain": (_plain, lambda folder: True),
 }
 """Each layout: how its students are found, and whether a folder looks like it. In this order."""
@@ -208,34 +275,66 @@ LAYOUTS: dict[str, tuple[Callable[[Path], Iterator[Entry]], Callable[[Path], boo
 # --- a class in one zip ---------------------------------------------------------------------------
 
 
-def _is_class_zip(path: Path) -> bool:
-    """Whether a zip holds a whole class (Canvas, Moodle, Gradescope), not one student's work."""
+def _is_class_zip(path: Path, least: int) -> bool:
+    """Whether a zip holds a whole class (Canvas, Moodle, Gradescope), not one student's work: most
+    of what it holds is named as there, and belongs to `least` students or more."""
     if not path.is_file():  # a pipe would be waited for
         return False
     try:
+        with path.open("rb") as stream:
+            if zips.lists_more_than(MAX_CLASS_ENTRIES, stream):
+                return False
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+            names = [zips.entry_name(entry).split("/") for entry in archive.infolist()]
     except Exception:  # of a dozen kinds: the one student's file is read, and says why not
         return False
-    parts = {
-        name.split("/")[depth] for name in names for depth in (0, 1) if name.count("/") >= depth
-    }
-    marked = [part for part in parts if _CANVAS.match(part) or _MOODLE.match(part)]
-    return METADATA in parts or len(marked) > 1
+    level = {parts[0] for parts in names} - {"__MACOSX", ".DS_Store"}
+    below = {parts[1] for parts in names if parts[1:] and parts[0] in level} - {""}
+    if len(level) == 1 and below:  # one folder with all in it, as an exported zip often has
+        level = below
+    if METADATA in level:
+        return sum(bool(_GRADESCOPE.match(name)) for name in level) >= least
+    for pattern, student in ((_MOODLE, "student"), (_CANVAS, "id")):
+        marked = [match for name in level if (match := pattern.match(name))]
+        if 2 * len(marked) > len(level) and len({match[student] for match in marked}) >= least:
+            return True
+    return False
 
 
-def _unpack(path: Path, folder: Path) -> None:
-    """Unpack a class into `folder`; names that lead outside, and links, are left out."""
+def _unpack(path: Path, folder: Path) -> list[str]:
+    """Unpack a class into `folder`; notes on what was left out: names that lead outside, links,
+    and names that can't be written. UsageError when it is damaged, or too large for a class."""
+    notes: list[str] = []
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        size = sum(entry.file_size for entry in entries)
-        if size > MAX_CLASS_BYTES or len(entries) > MAX_CLASS_ENTRIES:
+        if sum(entry.file_size for entry in entries) > MAX_CLASS_BYTES:
             raise UsageError(f"{clean(path.name)} is too large for one class; unpack it yourself")
-        try:
-            for entry in entries:
-                archive.extract(entry, folder)  # zipfile itself takes "..", drives and roots out
-        except Exception as error:  # of a dozen kinds, and all mean the same here
-            raise UsageError(f"{clean(path.name)} can't be unpacked: {error}") from error
+        for entry in entries:
+            name = zips.entry_name(entry)
+            if zips.leads_outside(entry) or name.count("/") > 2 * MAX_DEPTH:
+                notes.append(f"{shown(name)} leads outside, or too deep, and was left out")
+                continue
+            target = folder / name
+            try:
+                if name.endswith("/"):
+                    target.mkdir(parents=True, exist_ok=True)
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as stream:
+                    # A file beyond what a submission may have is not read to its end there, either.
+                    stream.writelines(zips.pieces(archive, entry, MAX_BYTES + 1))
+            except Exception as error:  # of a dozen kinds, and all but one mean the same here
+                if not isinstance(error, OSError) or error.errno not in _UNWRITABLE:
+                    said = f"{clean(path.name)} can't be unpacked: {_said(error)}"
+                    raise UsageError(said) from error
+                notes.append(f"{shown(name)} was left out: {error.strerror}")
+    if len(notes) > MAX_NOTES:
+        notes[MAX_NOTES:] = [f"... and {len(notes) - MAX_NOTES} more that were left out"]
+    return notes
+
+
+def _said(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
 
 
 def _without_wrapping(folder: Path) -> Path:

@@ -99,7 +99,9 @@ def decoded(data: bytes) -> str:
         line = data[: error.start].count(LF) + 1
         raise Unreadable(f"line {line}, {found}: not UTF-8; {SAVE}") from error
     except (SyntaxError, LookupError, ValueError) as error:
-        raise Unreadable(f"line 1: the encoding can't be told ({error}); {SAVE}") from error
+        raise Unreadable(
+            f"line 1: the encoding can't be told ({str(error)[:100]}); {SAVE}"
+        ) from error
     if "\0" in text:
         before = text[: text.index("\0")]
         line, byte = before.count("\n") + 1, len(before) - before.rfind("\n")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from grader import wire
+from grader.bubblewrap import SCRATCH
 from grader.confinement import Confinement, Started, close_answers, confined
 from grader.errors import GraderFault
 
@@ -75,6 +76,7 @@ class Process:
     Threads read its streams, so that it is the same on every platform, that a flood of output can't
     hold up an answer, and that what is kept of either stays within its bound. The descriptors are
     this object's to close: `channel` and `output` are read, `requests` is written.
+    `scratch` is a folder of a random name, and the name that stands for it where it is told.
     """
 
     def __init__(
@@ -84,10 +86,12 @@ class Process:
         requests: int,
         kept: int,
         end: EndProcess,
+        scratch: tuple[str, str],
         cpu_used: CpuUsed = lambda: None,
     ) -> None:
         self._requests = requests
         self._end_process = end
+        self._scratch = scratch
         self._cpu_used = cpu_used
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=CHUNKS)
         self._buffer = bytearray()
@@ -176,6 +180,10 @@ class Process:
         except wire.WireError as error:
             raise Lost("forged") from error
 
+    def plain(self, text: str) -> str:
+        """The text, with nothing in it that is random: the scratch folder by its usual name."""
+        return text.replace(*self._scratch)
+
     def end(self, wait: bool = True) -> Ended:
         """Close the channel, end the process and all that it started, read the rest of its output.
 
@@ -186,6 +194,8 @@ class Process:
         ended = self._end_process(wait)
         for thread in self._threads:
             thread.join(DRAIN_TIMEOUT)
+        found, told = self._scratch
+        self.printed = self.printed.replace(found.encode(), told.encode())
         return ended
 
 
@@ -218,7 +228,7 @@ class _Parent:
     """One warm parent. It is obeyed no more once it was lost."""
 
     def __init__(self, confinement: Confinement) -> None:
-        self._scratch = tempfile.mkdtemp(prefix="grader-")
+        self._scratch = os.path.realpath(tempfile.mkdtemp(prefix="grader-"))
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         start = _confined("warm", confinement, self._scratch)
@@ -294,7 +304,8 @@ class _Parent:
             except (_ParentLost, TypeError, ValueError):
                 return None
 
-        return Process(channel, output, requests, output_kept, end, cpu_used)
+        scratch = (self._scratch, SCRATCH)
+        return Process(channel, output, requests, output_kept, end, scratch, cpu_used)
 
     def close(self) -> None:
         """End the parent and all that it forked; at once when it was lost."""
@@ -316,7 +327,7 @@ class ColdStarter:
 
     def start(self, output_kept: int) -> Process:
         """A fresh process."""
-        scratch = tempfile.mkdtemp(prefix="grader-")
+        scratch = os.path.realpath(tempfile.mkdtemp(prefix="grader-"))
         start = _confined("cold", self._confinement, scratch)
         pipe = subprocess.PIPE
         process = subprocess.Popen(
@@ -345,7 +356,7 @@ class ColdStarter:
             _clear(scratch)
             return ended
 
-        return Process(channel, output, requests, output_kept, end)
+        return Process(channel, output, requests, output_kept, end, (scratch, f"{SCRATCH}/page"))
 
     def close(self) -> None:
         """Nothing outlives its exercise file."""

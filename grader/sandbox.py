@@ -227,9 +227,13 @@ class Worker:
 
     def _answered(self, verb: str, *rest: Any, cpu: int) -> Answer:
         try:
-            return answer_from(self._exchange(verb, *rest, cpu=cpu))
+            answer = answer_from(self._exchange(verb, *rest, cpu=cpu))
         except ValueError as error:
             raise Lost("forged") from error
+        if isinstance(answer, Raised) and self._process is not None:
+            message = self._process.plain(answer.message)
+            answer = msgspec.structs.replace(answer, message=message)
+        return answer
 
     def _end(self, lost: Lost | None = None) -> Answer:
         """End the process; why it gave no reply."""

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from grader import submissions
 from grader.confinement import Confinement
@@ -39,12 +40,13 @@ class Job(Struct, frozen=True):
     student: str
     roots: list[tuple[str, str]]
     exercises: list[str] | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, entry: Entry, exercises: list[str] | None = None) -> Self:
         """The job that an entry of a class makes; `exercises` limits those of the batch."""
         roots = [(quote(os.fsencode(path)), name) for path, name in entry.roots]
-        return cls(entry.student, roots, exercises)
+        return cls(entry.student, roots, exercises, entry.notes)
 
     def paths(self) -> list[tuple[Path, str]]:
         """The paths, with the names they go by."""
@@ -66,6 +68,7 @@ def _serve(suite: Suite, sandbox: Sandbox, setup: Setup, reports: BinaryIO) -> N
         job = msgspec.json.decode(line, type=Job)
         names = job.exercises or setup.exercises
         submission = submissions.read(job.paths(), names, setup.sole, job.student)
+        submission = replace(submission, notes=(*job.notes, *submission.notes))
         report = grade_one(submission, names, suite, sandbox)
         reports.write(msgspec.json.encode(report) + b"\n")
         reports.flush()

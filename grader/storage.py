@@ -15,8 +15,11 @@ from typing import IO
 
 from msgspec import Struct
 
+from grader import zips
+
 MAX_BYTES = 20 << 20  # of one submission, unpacked
 MAX_FILES = 2_000  # of one submission, and entries of one zip
+MAX_LISTED = 50_000  # entries of one zip, with those that are passed over
 MAX_RATIO = 200  # of a zip's content to the zip itself
 MAX_NAME = 1_000  # characters of a name with its folders
 MAX_DEPTH = 32  # folders in folders
@@ -45,7 +48,6 @@ OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, 
     (0, b"<html", "a web page"),
 )
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_DRIVE = re.compile(r"[A-Za-z]:(?! )")  # "C:/...", and not "A: final/..."
 _AFTER_ENDING = re.compile(r"[\s.]+\Z")
 INSTEAD = "hand in a .py, a .ipynb or a zip of them"
 
@@ -118,6 +120,7 @@ class _Reader:
         self.notes: list[str] = []
         self.others: list[str] = []
         self.room = MAX_BYTES
+        self.unpacking = 4 * MAX_BYTES  # bytes; pages, zips in zips and heads are half of it
         self.count = 0
 
     def folder(self, folder: Path, prefix: str) -> None:
@@ -168,7 +171,7 @@ class _Reader:
 
         `inside` comes before the names of what a zip holds; without it, the zip's name.
         """
-        if self._refuse_other_kind(name, data[:HEAD]):
+        if self._refuse_other_kind(name, data):
             return
         if usual(name).lower().endswith(".zip") or data.startswith(ZIP):
             self._zip(name, data, depth, f"{name}/" if inside is None else inside)
@@ -189,9 +192,11 @@ class _Reader:
         if not self._refuse_other_kind(name, head):
             self.others.append(name)
 
-    def _refuse_other_kind(self, name: str, head: bytes) -> bool:
+    def _refuse_other_kind(self, name: str, data: bytes) -> bool:
         for place, mark, kind in OTHER_KINDS:
-            if head[place : place + len(mark)] == mark:
+            if data[place : place + len(mark)] == mark:
+                if kind.endswith("archive") and _is_text(name, data):
+                    continue  # `BZh = 1` is Python
                 self.refused.append(Refused(name, f"{_cut(name)} is {kind}: {INSTEAD}"))
                 return True
         return False
@@ -211,10 +216,15 @@ class _Reader:
             )
             return
         try:
+            if zips.lists_more_than(MAX_LISTED, BytesIO(data)):
+                listed = f"lists more than {MAX_LISTED} entries: leave out what is not yours"
+                self.refused.append(Refused(name, f"{_cut(name)} {listed}"))
+                return
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 entries = archive.infolist()
                 looked_at = [entry for entry in entries if not _passed_over(entry)]
                 reason = _why_not(entries, looked_at, len(data), self.room)
+                self.unpacking -= _overlap(looked_at, len(data))
                 if not reason and self.count + len(looked_at) > MAX_FILES:
                     reason = f"would make more than {MAX_FILES} files: leave out what is not yours"
                 if reason:
@@ -237,12 +247,10 @@ class _Reader:
         for name in sorted({e.filename for e in entries if last[e.filename] is not e}):
             self.notes.append(f"the zip holds {_cut(name)} twice; the last one counts")
         for entry in last.values():
-            name = _entry_name(entry)
-            parts = name.split("/")
-            mode = entry.external_attr >> 16
-            if name.startswith("/") or ".." in parts or _DRIVE.match(name) or stat.S_ISLNK(mode):
+            name = zips.entry_name(entry)
+            if zips.leads_outside(entry):
                 self.notes.append(f"the zip's entry {_cut(name)} leads outside, and was not read")
-            elif len(name) > MAX_NAME or len(parts) > MAX_DEPTH:
+            elif len(name) > MAX_NAME or name.count("/") >= MAX_DEPTH:
                 self.notes.append(f"the zip's entry {_cut(name)} has too long a name")
             elif _wanted(name) and entry.file_size > MAX_BYTES:
                 self._too_large(inside + name)
@@ -254,10 +262,13 @@ class _Reader:
     ) -> None:
         """One entry; where it can't be read, the others still are."""
         try:
-            with archive.open(entry) as stream:
-                head = stream.read(HEAD)
-                wanted = _wanted(name, head)
-                data = head + self._rest(stream, head) if wanted else head
+            data = b"" if _wanted(name) else self._unpacked(archive, entry, HEAD)
+            wanted = _wanted(name, data)
+            if wanted:
+                data = self._unpacked(archive, entry, self.room + 1)
+        except _TooMuch:
+            self._too_large(name)
+            return
         except Exception as error:  # of a dozen kinds, and all mean the same here
             found = f"{_cut(name)} can't be unpacked ({_said(error)})"
             self.refused.append(Refused(name, f"{found}, the zip is damaged: make it once more"))
@@ -267,16 +278,36 @@ class _Reader:
                 self.room -= len(data)
             self.opened(name, data, depth + 1)
         else:
-            self._left(name, head)
+            self._left(name, data)
+
+    def _unpacked(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
+        """Up to `most` bytes of an entry. What comes out counts, whatever comes of it."""
+        data = bytearray()
+        last_piece = min(zips.PIECE, entry.file_size)  # counts before: it may come with an error
+        self.unpacking -= last_piece
+        if self.unpacking < 0:
+            raise _TooMuch
+        for piece in zips.pieces(archive, entry, most):
+            data += piece
+            self.unpacking -= len(piece)
+            if self.unpacking < 0:
+                raise _TooMuch
+        self.unpacking += last_piece
+        return bytes(data)
 
 
-def _entry_name(entry: zipfile.ZipInfo) -> str:
-    return entry.filename.replace("\\", "/")
+class _TooMuch(Exception):
+    """What a submission's zips say of their sizes is not true."""
+
+
+def _overlap(entries: list[zipfile.ZipInfo], packed: int) -> int:
+    """By how many bytes the entries of a zip are more than the zip, which they share then."""
+    return max(sum(min(entry.compress_size, packed) for entry in entries) - packed, 0)
 
 
 def _passed_over(entry: zipfile.ZipInfo) -> bool:
     """Whether an entry is a folder, or lies in one that is not searched, or is hidden."""
-    *folders, base = _entry_name(entry).split("/")
+    *folders, base = zips.entry_name(entry).split("/")
     return not base or _is_hidden(base) or any(map(_ignored, folders))
 
 
@@ -295,7 +326,7 @@ def _why_not(
         return "is encrypted: hand it in without a password"
     if len(looked_at) > MAX_FILES:
         return f"has more than {MAX_FILES} entries: leave out what is not yours"
-    sizes = [entry.file_size for entry in looked_at if _wanted(_entry_name(entry))]
+    sizes = [entry.file_size for entry in looked_at if _wanted(zips.entry_name(entry))]
     if sum(sizes) > MAX_RATIO * max(packed, 1):
         what = "clear the notebook's outputs, or hand in the .ipynb itself"
         return f"unpacks to more than {MAX_RATIO} times its size: {what}"
@@ -310,6 +341,16 @@ def _wanted(name: str, head: bytes = b"") -> bool:
     return base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base or head.startswith(ZIP)
 
 
+def _is_text(name: str, data: bytes) -> bool:
+    """Whether a file is named as a page and is a text, as no archive is."""
+    if not name.lower().endswith(PAGE_SUFFIXES):
+        return False
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
 def _is_hidden(name: str) -> bool:
     """Whether a file is nothing that a student wrote: hidden, or a package to install."""
     return (name.startswith(".") and name != "..") or name.lower().endswith(PACKAGES)
@@ -319,5 +360,9 @@ def _ignored(name: str) -> bool:
     return name in IGNORED or (name.startswith(".") and name not in (".", ".."))
 
 
-def _cut(name: str) -> str:
+def shown(name: str) -> str:
+    """A name as notes and reasons show it: the middle of a long one is left out."""
     return name if len(name) <= 120 else f"{name[:60]}...{name[-50:]}"
+
+
+_cut = shown

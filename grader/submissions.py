@@ -19,7 +19,7 @@ from grader.errors import UsageError
 from grader.model import Status
 from grader.pages import Page, Unreadable, code_fingerprint, code_of, decoded, read_page
 from grader.sandbox import LoadEvent, Source
-from grader.storage import INSTEAD, Contents, StoredFile, clean, contents, usual
+from grader.storage import INSTEAD, Contents, StoredFile, clean, contents, shown, usual
 
 NOT_HELPERS = sys.stdlib_module_names | {
     *("lesson", "grader", "submission", "jax", "jaxlib", "numpy", "scipy", "pytest", "hypothesis"),
@@ -29,6 +29,7 @@ HAND_INS = (  # endings of what a student hands in, those first that hold others
     *(".py.txt", ".ipynb.txt", ".ipynb.json", ".tar.gz", ".tar.bz2", ".tar.xz"),
     *(".py", ".pyw", ".ipynb", ".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"),
 )
+FEW = 5  # names in a sentence, and notes of one kind
 _ENDINGS = (".txt", ".json", ".py", ".pyw", ".ipynb")
 _NO_CODE = code_fingerprint(Page((), notebook=False))
 # "(1)", "-1", "copy", "- copy 2" at the end of a name, read from its end: forwards, a long name
@@ -37,6 +38,7 @@ _COPY_MARKS = re.compile(r"(?:(?:\)\d+\(|\d+-|\d* *ypoc(?: ?-)?)[ _-]*\s*)+")
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
 )
+_COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
 _WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)#].*\n|\n)*)", re.MULTILINE)
 _STUB = re.compile(
     r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
@@ -96,12 +98,16 @@ class Found(Struct, frozen=True):
         return message
 
     def not_run(self, name: str, events: Iterable[LoadEvent]) -> str:
-        """Why `name` is missing, where it stands in a cell with a syntax error; else nothing."""
+        """Why `name` is missing, where it stands in a cell with a syntax error, or in comments;
+        else nothing."""
         cells = self.source.cells if self.source else ()
         for event in events:
             for source, _ in cells[event.cell : event.cell + 1]:
                 if event.kind == "syntax" and name in _defined(source):
                     return self.told(event)
+        code = "\n".join(source for source, _ in cells)
+        if name in _defined(_COMMENT_MARK.sub("", code)) - _defined(code):
+            return f"{name} stands in comments only, which are not run: take the # away"
         return ""
 
 
@@ -208,7 +214,7 @@ class _File(Struct, frozen=True):
 def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
     spells = taken_for or spelled(file.name)
     try:
-        page = read_page(file.data, file.name)
+        page = read_page(file.data, shown(file.name))
     except Unreadable as error:
         return _File(file.name, file.data, spells, reason=str(error))
     defined = _defined(code_of(page)) if spells is not None else set()
@@ -225,11 +231,11 @@ def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
     unread = [_File(r.name, b"", _spelled_without(r.name), reason=r.reason) for r in found.refused]
     for file in files:
         if file.page is None and usual(file.name).lower().endswith((".py", ".pyw", ".ipynb")):
-            unread.append(replace(file, reason=f"{file.name}: {file.reason}"))
+            unread.append(replace(file, reason=f"{shown(file.name)}: {file.reason}"))
     for other in found.others:
         spells = _spelled_without(other)
         if spells:
-            reason = f"{other} is neither a script nor a notebook: {INSTEAD}"
+            reason = f"{shown(other)} is neither a script nor a notebook: {INSTEAD}"
             unread.append(_File(other, b"", spells, reason=reason))
     return unread
 
@@ -238,8 +244,18 @@ def _nothing_but(found: Contents) -> list[str]:
     """A note where something was handed in, and nothing of it may be a page."""
     if found.files or found.refused or not found.others:
         return []
-    listed = ", ".join(found.others[:5]) + (", ..." if len(found.others) > 5 else "")
-    return [f"there is no script and no notebook, but {listed}: {INSTEAD}"]
+    return [f"there is no script and no notebook, but {_listed(found.others)}: {INSTEAD}"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(map(shown, names[:FEW])) + more
+
+
+def _few(notes: Sequence[str]) -> list[str]:
+    """The first of many notes of one kind."""
+    more = [f"... and {len(notes) - FEW} more of this kind"] if len(notes) > FEW else []
+    return [*notes[:FEW], *more]
 
 
 def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
@@ -253,19 +269,20 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     worked = next(filter(None, [*readable, *worked_on]), [])
     chosen = [file for file in worked if _exact(file.name, name)] or worked
     if len(chosen) > 1:
-        listed = ", ".join(file.name for file in chosen)
+        listed = _listed([file.name for file in chosen])
         reason = f"several files could be meant ({listed}): hand in the one that counts"
         return Found("ambiguous", reason=reason)
     lost = [file for file in unread if file.spells in (name, "", None)]
     if chosen:
         file = chosen[0]
         aside = [other for other in chain(*worked_on) if other.code != file.code]
-        notes = [f"{_left_aside(other)}; {file.name} was taken" for other in aside]
-        return _read(name, file, files, [*_about_name(file, name), *notes])
+        taken = shown(file.name)
+        notes = [f"{_left_aside(other)}; {taken} was taken" for other in aside]
+        return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if named or unnamed:  # untouched: what else was handed in may hold the answers
         file = (named or unnamed)[0]
         notes = [other.reason for other in lost]
-        return _read(name, file, files, [*_about_name(file, name), *notes])
+        return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
     return _missing(name, files)
@@ -273,7 +290,7 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
 
 def _left_aside(file: _File) -> str:
     how = "was left aside" if file.page else f"can't be read ({file.reason})"
-    return f"{file.name} {how}"
+    return f"{shown(file.name)} {how}"
 
 
 def _missing(name: str, files: Sequence[_File]) -> Found:
@@ -281,15 +298,14 @@ def _missing(name: str, files: Sequence[_File]) -> Found:
     for file in files:
         if name in file.defines and file.spells == "":
             listed = ", ".join(file.defines)
-            reason = f"{file.name} defines the names of {listed}: hand in one file for each"
+            reason = f"{shown(file.name)} defines the names of {listed}: hand in one file for each"
             return Found("ambiguous", reason=reason)
     reason = "nothing was handed in for this exercise"
     misnamed = [file for file in files if name in file.defines]
     if misnamed:
-        reason += f"; {misnamed[0].name} defines its names: hand that in as {name}"
+        reason += f"; {shown(misnamed[0].name)} defines its names: hand that in as {name}"
     elif unknown := [file.name for file in files if file.spells == "" and not file.defines]:
-        listed = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        reason += f" under its name ({name}.py or {name}.ipynb), only {listed}"
+        reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
     return Found("missing", reason=reason)
 
 
@@ -307,7 +323,7 @@ def _about_name(file: _File, name: str) -> list[str]:
         return []
     why = "" if file.spells == name else ", whose names it defines"
     ending = ".ipynb" if usual(file.name).lower().endswith(".ipynb") else ".py"
-    return [f"{file.name} was taken for {name}{why}; the expected name is {name}{ending}"]
+    return [f"{shown(file.name)} was taken for {name}{why}; the expected name is {name}{ending}"]
 
 
 def _worked_on(candidates: Sequence[_File], name: str) -> list[_File]:
@@ -439,11 +455,11 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
         else:
             module = parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
             try:
-                sources[".".join(module)] = decoded(other.data)
+                sources[".".join(module)] = decoded(other.data.rstrip(b"\0"))
             except Unreadable as error:
-                notes.append(f"{other.name} is not used: {error}")
-    notes += [f"{n} is not used: a module {m} is there already" for m, n in shadowing.items()]
-    return sources, notes
+                notes.append(f"{shown(other.name)} is not used: {error}")
+    known = [f"{shown(n)} is not used: a module {m} is there already" for m, n in shadowing.items()]
+    return sources, [*_few(notes), *_few(known)]
 
 
 def _same_text(data: bytes, text: str) -> bool:

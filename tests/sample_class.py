@@ -32,8 +32,19 @@ def reports_in(folder: Path) -> dict[str, dict]:
     }
 
 
+def handed_in(reports: dict[str, dict]) -> dict[str, dict]:
+    """The reports without the exercises that nobody handed in: every check of those is the same."""
+    return {
+        student: {
+            **report,
+            "exercises": [e for e in report["exercises"] if e["status"] != "missing"],
+        }
+        for student, report in reports.items()
+    }
+
+
 def expected() -> dict[str, dict]:
-    """The reports that the sample class must get."""
+    """The reports that the sample class must get, as far as `handed_in`."""
     return {path.stem: msgspec.json.decode(path.read_bytes()) for path in EXPECTED.glob("*.json")}
 
 
@@ -42,7 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         print(run_grader("grade", CLASS, "--out", folder, "--workers", 2).stdout)
         EXPECTED.mkdir(exist_ok=True)
-        reports = reports_in(Path(folder))
+        reports = handed_in(reports_in(Path(folder)))
         for path in EXPECTED.glob("*.json"):
             if path.stem not in reports:
                 path.unlink()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grader import catalogue
 from tests.installed import install_wheel
-from tests.sample_class import CLASS, ROOT, expected, reports_in, run_grader
+from tests.sample_class import CLASS, ROOT, expected, handed_in, reports_in, run_grader
 
 ROUNDS = 10
 
@@ -48,7 +48,7 @@ def main() -> int:
             for name in names if by_name else ():
                 arguments += ["--exercise", name]
             finished = run_grader("grade", *arguments, python=python)
-            found = reports_in(folder) if finished.returncode == 0 else {}
+            found = handed_in(reports_in(folder)) if finished.returncode == 0 else {}
             wrong = sorted(name for name in wanted if found.get(name) != wanted[name])
             differing += len(wrong)
             kind = "wheel and keys" if python != sys.executable else "clone"

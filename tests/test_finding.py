@@ -1,14 +1,17 @@
 """Which file is taken for an exercise: the rules of finding, row by row. Nothing is run here."""
 
+import bz2
 import io
 import json
+import lzma
 import os
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from grader import storage, submissions
+from grader import storage, submissions, zips
 from grader.errors import UsageError
 from grader.sandbox import LoadEvent
 from grader.submissions import Found, Submission, lesson
@@ -51,9 +54,9 @@ def found(hand_in):
     return find
 
 
-def zipped(entries: dict[str, str | bytes]) -> bytes:
+def zipped(entries: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)
     return out.getvalue()
@@ -456,6 +459,16 @@ def test_other_kinds_are_unreadable_and_say_what_to_hand_in(found, head, kind, n
     assert "hand in a .py, a .ipynb or a zip" in result.reason
 
 
+@pytest.mark.parametrize("head", ["BZh = 1\n", f'"""{"x" * 254}ustar"""\n', "Rar = 1\n"])
+def test_a_text_that_begins_as_an_archive_does_is_a_page(found, head):
+    assert found({"ones_bound.py": head + WORKED}).source.cells[0][0] == head + WORKED
+    assert found({"in.zip": zipped({"ones_bound.py": head + WORKED})}).status == "graded"
+
+
+def test_a_web_page_named_as_a_script_is_none(found):
+    assert "a web page" in found({"ones_bound.py": "<!DOCTYPE html>\n<html>x</html>\n"}).reason
+
+
 def test_a_word_document_is_unreadable(found):
     document = zipped({"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"})
     assert "an office document" in found({"ones_bound.docx": document}).reason
@@ -540,6 +553,17 @@ def test_files_that_hold_no_page_are_named_where_nothing_else_is(hand_in):
     assert submission.found["ones_bound"].status == "missing"
     assert "no script and no notebook, but holiday.png" in submission.notes[0]
     assert hand_in({"ones_bound.py": WORKED}).notes == ()
+
+
+def test_a_name_that_is_missing_and_stands_in_comments_is_told_so(found):
+    magic = "# Commented out IPython magic to ensure Python compatibility.\n# %%time\n"
+    code = f"rate_ceiling: unknown = 1\n{magic}# def curvature(f):\n#     return 2\n"
+    for page in ({"ones_bound.py": code}, {"ones_bound.ipynb": notebook(code)}):
+        result = found(page)
+        why = "curvature stands in comments only, which are not run: take the # away"
+        assert result.not_run("curvature", []) == why
+        assert result.not_run("rate_ceiling", []) == ""
+        assert result.notes == ()
 
 
 # --- folders, links, odd names --------------------------------------------------------------------
@@ -754,6 +778,112 @@ def test_the_entries_of_all_zips_are_bounded_together(tmp_path, monkeypatch):
     assert "would make more than 20 files" in result.reason
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_every_way_of_packing_is_read(tmp_path, method):
+    page = f"{WORKED}# {os.urandom(200_000).hex()}\n"
+    submission = read_zip(tmp_path, zipped({"ones_bound.py": page, "empty.py": ""}, method))
+    assert submission.found["ones_bound"].source.cells[0][0] == page
+    damaged = bytearray(zipped({"ones_bound.py": WORKED}, method))
+    damaged[damaged.index(b"PK\1\2") + 16] ^= 1  # the checksum
+    assert "Bad CRC-32" in read_zip(tmp_path, bytes(damaged)).found["ones_bound"].reason
+
+
+def lying(method: int, entries: int, size: int = 50_000_000) -> bytes:
+    """A zip of a page and of entries that unpack to `size` bytes, and say that they are short."""
+    with zipfile.ZipFile(io.BytesIO(zipped({"h": b"#" * size}, method))) as archive:
+        place = archive.getinfo("h").header_offset + 30 + 1
+        content = archive.fp.getvalue()[place : place + archive.getinfo("h").compress_size]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("ones_bound.py", WORKED)
+        archive.writestr("holiday.png", os.urandom(20_000))  # nothing unpacks to a lot of it
+        for number in range(entries):
+            archive.writestr(f"h{number}.py", content)
+            info = archive.infolist()[-1]
+            info.compress_type, info.file_size, info.CRC = method, 900_000, 0
+    return out.getvalue()
+
+
+class Unpackers:
+    """The unpackers of a module, with the largest piece and the sum of what they made."""
+
+    def __init__(self, monkeypatch, module, name):
+        self.largest = self.total = 0
+        made = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *how, **named: Watched(made(*how, **named), self))
+
+
+class Watched:
+    def __init__(self, unpacker, counts):
+        self.unpacker, self.counts = unpacker, counts
+
+    def __getattr__(self, name):
+        return getattr(self.unpacker, name)
+
+    def decompress(self, data, *bound):
+        piece = self.unpacker.decompress(data, *bound)
+        self.counts.largest = max(self.counts.largest, len(piece))
+        self.counts.total += len(piece)
+        return piece
+
+
+@pytest.mark.parametrize(
+    ("method", "module", "name"),
+    [
+        (zipfile.ZIP_DEFLATED, zlib, "decompressobj"),
+        (zipfile.ZIP_BZIP2, bz2, "BZ2Decompressor"),
+        (zipfile.ZIP_LZMA, lzma, "LZMADecompressor"),
+    ],
+)
+def test_an_entry_that_lies_about_its_size_is_unpacked_to_that_size_alone(
+    tmp_path, monkeypatch, method, module, name
+):
+    data = lying(method, 2)
+    unpackers = Unpackers(monkeypatch, module, name)
+    found = read_zip(tmp_path, data).found["ones_bound"]
+    assert found.status == "graded"
+    assert unpackers.total == 2 * 900_000
+    assert unpackers.largest <= zips.PIECE
+
+
+def test_what_is_unpacked_in_vain_is_bounded_for_a_submission(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 2 << 20)
+    unpackers = Unpackers(monkeypatch, zlib, "decompressobj")
+    for number in range(30):
+        (tmp_path / "someone").mkdir(exist_ok=True)
+        path = tmp_path / "someone" / f"{number:02}.zip"
+        path.write_bytes(lying(zipfile.ZIP_DEFLATED, 1, 2_000_000))
+    found = submissions.read(tmp_path / "someone", ["ones_bound"]).found["ones_bound"]
+    assert unpackers.total <= 4 * (2 << 20) + zips.PIECE
+    assert (found.status, found.file) == ("graded", "00.zip/ones_bound.py")
+
+
+def test_entries_that_share_their_bytes_are_not_unpacked_time_and_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1 << 20)
+    empty = b"\0\0\0\xff\xff" * 40_000  # unpacks to nothing
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("ones_bound.py", empty)
+        info = archive.infolist()[-1]
+        info.compress_type, info.file_size, info.CRC = zipfile.ZIP_DEFLATED, 100, 0
+        for _ in range(99):
+            archive.filelist.append(info)
+    monkeypatch.setattr(zips, "pieces", None)
+    result = read_zip(tmp_path, out.getvalue()).found["ones_bound"]
+    assert (result.status, result.file) == ("unreadable", "ones_bound.py")
+    assert "is too large" in result.reason
+
+
+def test_the_list_of_a_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch):
+    data = zipped({f".venv/{number}": "" for number in range(300)} | {"ones_bound.py": WORKED})
+    assert read_zip(tmp_path, data).found["ones_bound"].status == "graded"
+    monkeypatch.setattr(storage, "MAX_LISTED", 300)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    result = read_zip(tmp_path, data).found["ones_bound"]
+    assert (result.status, result.file) == ("unreadable", "someone.zip")
+    assert "lists more than 300 entries: leave out what is not yours" in result.reason
+
+
 # --- bounds on folders ----------------------------------------------------------------------------
 
 
@@ -784,6 +914,7 @@ def test_helper_modules_beside_the_file_can_be_imported(found):
     files |= {"hw/pack/part.py": "B = 2\n", "elsewhere/other.py": "C = 3\n"}
     result = found(files)
     assert result.source.helpers == {"tools": "A = 1\n", "pack": "", "pack.part": "B = 2\n"}
+    assert found({"hw/tools.py": "A = 1\n\0\0"}).source.helpers["tools"] == "A = 1\n"
 
 
 def test_a_module_that_is_missing_and_lies_elsewhere_is_named(found):
@@ -861,6 +992,44 @@ def test_the_number_of_notes_is_bounded(hand_in, tmp_path):
     notes = hand_in({}).notes
     assert len(notes) == storage.MAX_NOTES + 1
     assert notes[-1] == "... and 7 more notes of this kind"
+
+
+LONG = "/".join(["d" * 90] * 10)
+CODING = "# coding: x" + os.urandom(1_500).hex()
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ({"ones_bound.py": WORKED}, ("ones_bound (2).py", WORKED + "x = {}\n")),  # left aside
+        ({}, ("ones_bound.py", WORKED + "x = {}\n")),  # ambiguous
+        ({"ones_bound.py": WORKED}, ("json{}.py", b"\xff")),  # helpers that can't be used
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", b"\xff")),  # told beside an untouched page
+        ({"ones_bound.py": SCAFFOLD}, ("homework.py", CODING)),
+        ({"ones_bound.py": WORKED}, ("x.py", CODING)),
+        ({}, ("x{}.py", "x = {}\n")),  # of another name
+        ({}, ("x{}.png", "")),  # no page at all
+        ({}, ("x.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("nan_input.py", ALL_NAMES + "x = {}\n")),
+        ({}, ("ones_bound.ipynb", WORKED)),
+        ({"ones_bound.py": WORKED}, ("numpy.py", "x = {}")),
+    ],
+)
+def test_reasons_and_notes_name_a_few_of_many_and_cut_their_names(tmp_path, first, others):
+    name, content = others
+    files: dict[str, str | bytes] = dict(first)
+    for number in range(300):
+        text = content.format(number) if isinstance(content, str) else content
+        files[f"{LONG}/{number:03}/{name.format(number)}"] = text
+        if name.startswith(("json", "numpy", "x.py")):
+            files[f"{name.removesuffix('.py').format(number)}{number}.py"] = text
+    submission = read_zip(tmp_path, zipped(files))
+    said = [*submission.notes, *submission.found["ones_bound"].notes]
+    said.append(submission.found["ones_bound"].reason)
+    assert all(len(text) < 1_000 for text in said)
+    assert len(said) < 16
+    if len(said) > 5 or "could be meant" in said[-1] or ".png" in said[0]:
+        assert any("more" in text for text in said)
 
 
 def test_a_module_that_is_there_already_is_noted_once(found):

@@ -3,13 +3,15 @@
 import io
 import os
 import stat
+import tempfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from grader import submissions
+from grader import layouts, submissions
 from grader.errors import UsageError
+from grader.escapes import one_line
 from grader.layouts import class_at
 from grader.reports.text import found_table
 from grader.service import Job
@@ -161,10 +163,44 @@ def test_a_zip_of_one_student_is_one_student(tmp_path):
     assert taken(tmp_path / "someone.zip") == ("plain", {"someone": "ones_bound.py"})
 
 
-def test_two_entries_for_one_student_are_a_usage_error(tmp_path):
-    make(tmp_path, "one.py", "one/ones_bound.py")
-    with pytest.raises(UsageError, match=r"one and one.py would both be the student 'one'"):
-        taken(tmp_path)
+def test_two_entries_for_one_student_are_graded_apart_with_a_note(tmp_path):
+    make(tmp_path, "one.py", "one/ones_bound.py", "two/ones_bound.py")
+    assert set(taken(tmp_path)[1]) == {"one (one)", "one (one.py)", "two"}
+    with class_at(tmp_path) as found:
+        (note,) = found.notes
+        notes = {entry.student: entry.notes for entry in found.entries}
+        assert Job.of(found.entries[0]).notes == (note,)
+    assert "one and one.py would both be the student 'one'" in note
+    assert notes == {"one (one)": (note,), "one (one.py)": (note,), "two": ()}
+    assert note[:40] in found_table("plain", [], [], [], found.notes)
+
+
+@pytest.mark.parametrize(
+    ("names", "students"),
+    [
+        ((b"bob\xff", b"bob\\xff"), ["bob\\xff (bob\\xff)", "bob\\xff (bob\\xff, 2)"]),
+        ((b"a\nb", b"a\\nb"), ["a\nb (a\nb)", "a\\nb (a\\nb, 2)"]),
+        ((b"x.py", b"x.zip", b"x", b"x (x)"), ["x (x)", "x (x, 2)", "x (x.py)", "x (x.zip)"]),
+    ],
+)
+def test_students_whose_names_would_read_alike_are_told_apart(tmp_path, names, students):
+    for name in (*names, b"ada"):
+        (tmp_path / os.fsdecode(name)).mkdir()
+    with class_at(tmp_path) as found:
+        assert [entry.student for entry in found.entries] == sorted(["ada", *students])
+        shown = {one_line(entry.student) for entry in found.entries}
+        assert len(shown) == len(names) + 1
+        assert len({entry.roots[0][0] for entry in found.entries}) == len(names) + 1
+
+
+def test_a_student_called_submitted_is_one_of_a_plain_class(tmp_path):
+    make(tmp_path, "submitted/ones_bound.py", "submitted/a/b/x.ipynb", "ada/ones_bound.py")
+    assert taken(tmp_path)[0] == "plain"
+    assert taken(tmp_path)[1].keys() == {"submitted", "ada"}
+    make(tmp_path / "alone", "submitted/ones_bound.py")
+    assert taken(tmp_path / "alone") == ("plain", {"submitted": "ones_bound.py"})
+    make(tmp_path / "course", "submitted/one/ones_bound/ones_bound.ipynb", "release/x.ipynb")
+    assert taken(tmp_path / "course")[0] == "nbgrader"
 
 
 def test_an_unknown_layout_and_an_empty_class_are_usage_errors(tmp_path):
@@ -293,3 +329,79 @@ def test_a_name_in_metadata_can_be_written_whatever_it_is(tmp_path):
     half = 'submission_1:\n  :submitters:\n  - :name: "\\ud800 Prof"\n'
     (tmp_path / "submission_metadata.yml").write_text(half)
     "".join(taken(tmp_path)[1]).encode()
+
+
+def zip_of(path: Path, *names: str, **contents: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, contents.get(name, WORKED))
+    return path.parent
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["submission_metadata.yml", "submission_1/ones_bound.py"],
+        ["ada_1_1_ones_bound.py", "ada_1_2_tools.py"],  # one student's
+        ["run_1_1_a.csv", "run_2_2_b.csv", "ones_bound.py", "tools.py"],  # most is named otherwise
+        ["data/ada_1_1_x.py", "data/bob_2_1_x.py", "ones_bound.py"],
+    ],
+)
+def test_a_students_zip_that_merely_looks_like_a_class_is_one_students(tmp_path, names):
+    folder = zip_of(tmp_path / "class" / "mallory.zip", *names)
+    assert taken(folder)[0] == "plain"
+    assert taken(folder)[1].keys() == {"mallory"}
+
+
+def test_a_class_zip_with_one_student_is_unpacked_where_its_layout_is_named(tmp_path):
+    folder = zip_of(tmp_path / "class" / "all.zip", "ada_1_1_ones_bound.py")
+    assert taken(folder, "canvas") == ("canvas", {"ada": "ones_bound.py"})
+
+
+def test_names_in_a_class_zip_that_cannot_be_written_are_skipped_with_a_note(tmp_path):
+    odd = ["x" * 300 + "_3_3_ones_bound.py", "../eve_4_4_ones_bound.py", "d/" * 2_000 + "x.py"]
+    odd.append("ada_1_1_ones_bound.py/below.py")
+    folder = zip_of(
+        tmp_path / "class" / "all.zip", "ada_1_1_ones_bound.py", "bob_2_2_ones_bound.py", *odd
+    )
+    before = sorted(tmp_path.rglob("*"))
+    for place in (folder, folder / "all.zip"):
+        assert taken(place) == ("canvas", {"ada": "ones_bound.py", "bob": "ones_bound.py"})
+        with class_at(place) as found:
+            said = "\n".join(found.notes)
+        assert len(found.notes) == len(odd)
+        assert f"{'x' * 60}...{'x' * 32}_3_3_ones_bound.py was left out: File name too long" in said
+        assert tempfile.gettempdir() not in said
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("names", [("ada", "bob"), ("x" * 300, "y" * 300)])
+def test_a_zip_alone_in_a_class_folder_is_somebodys_whatever_it_holds(tmp_path, names):
+    entries = [f"{name}_{number}_1_ones_bound.py" for number, name in enumerate(names)]
+    folder = zip_of(tmp_path / "class" / "mallory.zip", *entries)
+    path = folder / "mallory.zip"
+    data = path.read_bytes()
+    if names == ("ada", "bob"):
+        path.write_bytes(data.replace(b"return 2", b"return 3"))  # and its checksum is wrong
+        with pytest.raises(UsageError, match=r"mallory\.zip can't be unpacked: Bad CRC-32"):
+            taken(path)
+    with class_at(folder) as found:
+        assert [entry.student for entry in found.entries] == ["mallory"]
+    assert "mallory.zip looks like a class, and was read as one student's" in found.notes[-1]
+
+
+@pytest.mark.parametrize("lie", [False, True])
+def test_the_list_of_a_class_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch, lie):
+    folder = zip_of(tmp_path / "class" / "all.zip", *(f"s{n}_{n}_1_x.py" for n in range(300)))
+    if lie:
+        data = bytearray((folder / "all.zip").read_bytes())
+        data[-14:-10] = b"\1\0\1\0"  # one entry, it says
+        (folder / "all.zip").write_bytes(data)
+    assert len(taken(folder)[1]) == 300
+    monkeypatch.setattr(layouts, "MAX_CLASS_ENTRIES", 299)
+    parsed: list[Path] = []
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", lambda _, file: parsed.append(file))
+    with class_at(folder) as found:
+        assert [entry.student for entry in found.entries] == ["all"]
+    assert parsed == []

@@ -138,18 +138,18 @@ def test_what_a_call_has_started_is_gone_when_the_worker_is_closed(sandbox):
     assert eventually(lambda: not is_running(answer.value))
 
 
-def test_a_cell_that_ends_the_process_is_left_out_and_each_output_is_kept_once(sandbox):
+def test_a_statement_that_ends_the_process_is_left_out_and_each_output_is_kept_once(sandbox):
     page = notebook(
         "print('one')\ndef before(number): return number",
-        "print('two')\nimport os\nos._exit(4)\nlost = 1",
+        "print('two')\nimport os\nos._exit(4)\nkept = 1",
         "print('three')\ndef after(number):\n    print('called')\n    return number",
     )
     with loaded(sandbox, page) as worker:
         how = "the process ended with exit code 4"
-        assert worker.events == [LoadEvent("crashed", 1, 1, how)]
+        assert worker.events == [LoadEvent("crashed", 1, 3, how)]
         assert ask(worker, "before", 1.0) == Returned(1.0)
         assert ask(worker, "after", 1.0) == Returned(1.0)
-        assert look(worker, "lost") == Missing()
+        assert look(worker, "kept") == Returned(1)
         assert worker.close() == "one\ntwo\nthree\ncalled\n"
 
 
@@ -317,7 +317,6 @@ def test_nothing_of_one_file_reaches_the_next(warm):
         os.environ["PLANTED"] = "1"
         pathlib.Path("planted").write_text("x")
         pathlib.Path("../planted").write_text("x")
-        PLACE = os.getcwd()
         """
     )
     page = notebook(
@@ -329,12 +328,10 @@ def test_nothing_of_one_file_reaches_the_next(warm):
             np.sum([1, 2]), jnp.sum(jnp.ones(2)), jax.config.jax_enable_x64, "." in sys.path,
             "PLANTED" in os.environ, os.listdir("."), os.path.exists("../planted"),
         ]
-        PLACE = os.getcwd()
         """
     )
     with loaded(warm, harmful) as worker:
         assert worker.events == []
-        one = look(worker, "PLACE")
     with loaded(warm, page) as worker:
         assert worker.events == []
         found = (
@@ -347,7 +344,28 @@ def test_nothing_of_one_file_reaches_the_next(warm):
             False,
         )
         assert look(worker, "FOUND") == Returned(found)
-        assert look(worker, "PLACE") != one
+
+
+@pytest.mark.parametrize("warm_mode", [pytest.param(True, marks=linux_only), False])
+def test_the_folder_that_a_page_works_in_is_told_by_the_same_name_every_time(warm_mode):
+    page = notebook(
+        """
+        import os, pathlib
+        print(os.getcwd(), os.environ["HOME"])
+        print(pathlib.Path(__file__).resolve(), flush=True)
+        open(os.path.abspath("rates.json"))
+        """,
+        "def f(): os.remove(os.path.abspath('rates.json'))\nos._exit(1)",
+        "print(os.getcwd())",
+    )
+    told = []
+    for _ in range(2):
+        with Sandbox(LIMITS, warm=warm_mode) as opened, loaded(opened, page) as worker:
+            told.append((worker.events, ask(worker, "f"), worker.close()))
+    assert told[0] == told[1]
+    (missing, _), _, output = told[0]
+    assert "/scratch/page/rates.json" in missing.message
+    assert output == "/scratch/page /scratch/page\n/scratch/page/page.ipynb\n/scratch/page\n"
 
 
 def test_one_worker_is_open_at_a_time(warm):

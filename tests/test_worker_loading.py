@@ -290,6 +290,31 @@ def test_helper_modules_come_last_on_the_path(sandbox):
         assert look(worker, "VALUE") == Returned(1)
 
 
+def test_a_helper_that_imports_the_page_finds_the_one_under_way(sandbox):
+    page = notebook(
+        "RATE = 2\nimport helper\nimport page\nSAME = page.RATE is RATE and helper.page is page",
+        "RATE = 3\nfrom helper import rate",
+        helpers={
+            "helper": "import page\nfrom page import RATE\ndef rate(): return page.RATE, RATE"
+        },
+    )
+    with loaded(sandbox, page) as worker:
+        assert worker.events == []
+        assert look(worker, "SAME") == Returned(True)
+        assert ask(worker, "rate") == Returned((3, 2))
+
+
+@pytest.mark.parametrize(
+    "name", ["statistics", "numpy", "lesson", "grader", "helper", "a page", "x.y", ""]
+)
+def test_a_page_hides_no_module_of_its_name(sandbox, name):
+    helpers, modules = {"helper": "NAME = __name__"}, {"lesson": ""}
+    cells = (("import statistics, numpy, lesson, grader, helper", 1), ("KNOWN = helper.NAME", 1))
+    with loaded(sandbox, Source(f"{name}.py", cells, modules, helpers)) as worker:
+        assert worker.events == []
+        assert look(worker, "KNOWN") == Returned("helper")
+
+
 def test_packages_and_folders_of_modules_can_be_imported(sandbox):
     page = notebook(
         "import tools.parts\nfrom tools import whole\nfrom folder.deep.one import ONE",

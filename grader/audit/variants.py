@@ -128,7 +128,7 @@ REWRITTEN: dict[str, Transformation] = {
     "squares as products": _each(_as_product),
     "quotients by reciprocals": _each(_by_reciprocal),
     "mean as a sum over the size": _each(_mean_as("jnp.sum({x}) / ({x}).size")),
-    "mean as a dot product": _each(_mean_as("jnp.dot({x}, jnp.ones_like({x})) / ({x}).size")),
+    "mean as a dot product": _each(_mean_as("jnp.dot({x}, jnp.ones(({x}).shape)) / ({x}).size")),
     "mean from the last to the first": _each(_mean_as("jnp.mean(({x})[::-1])")),
     "mean of what is divided first": _each(_mean_as("jnp.sum(({x}) / ({x}).size)")),
     "without jit": _each(_eager),

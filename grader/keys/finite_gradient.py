@@ -125,7 +125,7 @@ masks = st.sampled_from(LENGTHS).flatmap({n: masked(n) for n in LENGTHS}.__getit
 # --- hidden checks -------------------------------------------------------------------------------
 
 
-@pytest.mark.points(0.5, about="safe_sqrt", draws=25)
+@pytest.mark.points(0.5, about="safe_sqrt", draws=20)
 @given(x=numbers_of_any_sign)
 @example(x=0.0)
 @example(x=-1.0)
@@ -136,7 +136,7 @@ def test_root_is_exact(student, x):
     expect(student.safe_sqrt(x), safe_sqrt(x))
 
 
-@pytest.mark.points(0.75, about="safe_sqrt", draws=12)
+@pytest.mark.points(0.75, about="safe_sqrt", draws=4)
 @given(x=numbers_of_any_sign.filter(lambda x: x > 0))
 @example(x=0.25)
 @example(x=1 / 1024)
@@ -146,7 +146,7 @@ def test_slope_of_the_root_is_exact(student, x):
     expect(student.safe_sqrt.gradient(x), safe_sqrt_gradient(x))
 
 
-@pytest.mark.points(0.75, about="safe_sqrt", draws=8)
+@pytest.mark.points(0.75, about="safe_sqrt", draws=4)
 @given(x=numbers_of_any_sign.map(lambda x: -abs(x)))
 @example(x=0.0)
 @example(x=-1.0)
@@ -157,10 +157,11 @@ def test_slope_at_the_corner_is_zero(student, x):
     expect(student.safe_sqrt.gradient(x), safe_sqrt_gradient(x))
 
 
-@pytest.mark.points(0.5, about="safe_norm", draws=20)
+@pytest.mark.points(0.5, about="safe_norm", draws=16)
 @given(v=vectors(LENGTHS))
 @example(v=[0.0])
 @example(v=[0.0, 0.0])
+@example(v=[3.0, -3.0])
 @example(v=[1.0, 1.0])
 @example(v=[2.0])
 @example(v=[0.0, 1.0])
@@ -169,7 +170,7 @@ def test_norm_is_exact(student, v):
     expect(student.safe_norm(v), safe_norm(v))
 
 
-@pytest.mark.points(0.5, about="safe_norm", draws=10)
+@pytest.mark.points(0.5, about="safe_norm", draws=5)
 @given(v=vectors(LENGTHS, zeros=False))
 @example(v=[1.0, 1.0])
 @example(v=[2.0])
@@ -186,7 +187,7 @@ def test_slope_at_the_zero_vector(student):
         expect(student.safe_norm.gradient([0.0] * length), safe_norm_gradient([0.0] * length))
 
 
-@pytest.mark.points(1, about="masked_mean_square", draws=25)
+@pytest.mark.points(1, about="masked_mean_square", draws=20)
 @given(case=masks)
 @example(case=([1.0, 2.0], [True, False]))
 @example(case=([NAN, 1.0], [False, True]))
@@ -199,7 +200,7 @@ def test_masked_mean_is_exact(student, case):
     expect(student.masked_mean_square(*case), masked_mean_square(*case))
 
 
-@pytest.mark.points(1, about="masked_mean_square", draws=15)
+@pytest.mark.points(1, about="masked_mean_square", draws=6)
 @given(case=masks)
 @example(case=([1.0, 2.0], [True, False]))
 @example(case=([NAN, 1.0], [False, True]))
@@ -389,16 +390,17 @@ MISCONCEPTIONS = [
         gradient=lambda x: at_corner(x, NAN, NAN),
     ),
     Misconception(
-        "cut_off_at_zero",
+        "root_meets_zero",
         "safe_sqrt",
         safe_sqrt,
         (0.0,),
-        """Your values are right. What goes into the root is at least 0, or what comes out is mended
-        when it isn't finite; but the root still meets the number 0 itself, or a negative one, and
-        its slope there is infinite or NaN. Cutting off at 0 leads straight to the worst place of
-        all. For numbers that are not positive, let the root see something harmless.
+        """Your values are right, and the gradient at 0 is infinite. Numbers below 0 may be cut off,
+        or what comes out of the root is mended; but the root still meets the number 0 itself, and
+        there its slope is infinite. Cutting off at 0 leads straight to that place, and so does
+        counting 0 among the numbers whose root is taken. As a value it does no harm, so ask for the
+        gradients at 0 and at -1.
         """,
-        gradient=lambda x: at_corner(x, INF, NAN),
+        gradient=lambda x: number(INF) if x == 0 else safe_sqrt_gradient(x) if x > 0 else None,
     ),
     Misconception(
         "only_zero_guarded",
@@ -479,6 +481,18 @@ MISCONCEPTIONS = [
         afterwards is too late: which of your functions already guards a root?
         """,
         gradient=lambda v: safe_norm_gradient(v) if any(v) else numbers([NAN] * len(v)),
+    ),
+    Misconception(
+        "norm_outside_jax",
+        "safe_norm",
+        safe_norm,
+        ([1.0],),
+        """The values are right, but JAX can't differentiate them: somewhere on the way the vector
+        becomes a NumPy array or plain Python numbers. While JAX differentiates, it hands over
+        tracers, which stand for numbers and keep a record of what is done with them. Stay with
+        `jax.numpy` from the argument to the result.
+        """,
+        gradient=lambda v: OUT_OF_JAX if any(v) else None,
     ),
     Misconception(
         "small_number_under_the_norm",
@@ -568,6 +582,18 @@ MISCONCEPTIONS = [
         Let the square see chosen numbers only.
         """,
         gradient=nan_behind_mask,
+    ),
+    Misconception(
+        "mean_outside_jax",
+        "masked_mean_square",
+        masked_mean_square,
+        ([1.0], [True]),
+        """The values are right, but JAX can't differentiate them: somewhere on the way the
+        residuals become a NumPy array or plain Python numbers. While JAX differentiates, it hands
+        over tracers, which stand for numbers and keep a record of what is done with them. Stay with
+        `jax.numpy` from the argument to the result.
+        """,
+        gradient=lambda residuals, mask: OUT_OF_JAX if any(mask) else None,
     ),
     Misconception(
         "mean_over_everything",

@@ -83,7 +83,7 @@ def test_masked_slope_examples(student, examples):
         expect(student.masked_mean_square.gradient(*arguments), due)
 
 
-@pytest.mark.points(0.5, about="masked_mean_square", draws=8)
+@pytest.mark.points(0.5, about="masked_mean_square", draws=4)
 @given(values=residuals, mask=masks)
 def test_masked_out_entries_do_not_matter(student, values, mask):
     """NaN in place of what is masked out: the same value, and a gradient that is finite"""

@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Sequence
 
+from grader.escapes import named
 from grader.model import Report
-from grader.reports.text import one_line
 
 
 def summary_csv(reports: Sequence[Report]) -> str:
@@ -16,7 +16,7 @@ def summary_csv(reports: Sequence[Report]) -> str:
     writer.writerow(["student", "score", "max_score", *names])
     for report in reports:
         scores = [_cell(exercise.score) for exercise in report.exercises]
-        student = no_formula(one_line(report.student))
+        student = no_formula(named(report.student))
         writer.writerow([student, _cell(report.score), f"{report.max_score:g}", *scores])
     return out.getvalue()
 

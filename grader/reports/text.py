@@ -1,14 +1,15 @@
 """Reports as plain text: one submission for its student, a class as a table."""
 
 import textwrap
-import unicodedata
 from collections.abc import Mapping, Sequence
 
+from grader.escapes import named, one_line, plain
 from grader.model import CheckReport, ExerciseReport, Report
 
 WIDTH = 88
 SHOWN_STUDENTS = 40
-_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+SHOWN_PRINTED = 20  # lines of what a page printed
+MAX_PRINTED = 200  # characters of each
 MARKS = {
     "passed": "ok",
     "failed": "WRONG",
@@ -23,21 +24,6 @@ MARKS = {
 def points(score: float | None) -> str:
     """A score as people write it: 7, 7.5, or a dash where it is not determined."""
     return "-" if score is None else f"{score:g}"
-
-
-def plain(text: str) -> str:
-    """A stranger's text, safe on a terminal: control and direction characters spelled out."""
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in _UNSHOWN
-        else character.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for character in text
-    )
-
-
-def one_line(text: str) -> str:
-    """The same on one line, for a table's cell."""
-    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
@@ -66,8 +52,13 @@ def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
             told.add((check.function, check.misconception))
     if report.output.strip():
         lines += ["", "  it printed:"]
-        lines += [f"    | {plain(line)}" for line in report.output.splitlines()[:20]]
+        lines += [f"    | {_printed(line)}" for line in report.output.splitlines()[:SHOWN_PRINTED]]
     return "\n".join(lines)
+
+
+def _printed(line: str) -> str:
+    text = plain(line[: MAX_PRINTED + 1])
+    return text if len(text) <= MAX_PRINTED else f"{text[: MAX_PRINTED - 3]}..."
 
 
 def _failure(check: CheckReport, for_student: bool, told: bool) -> list[str]:
@@ -113,7 +104,7 @@ def _wrapped(text: str, indent: int) -> list[str]:
 def student_text(report: Report, *, for_student: bool = True) -> str:
     """One submission, for its student (without what hidden checks expect) or its instructor."""
     total = f"{points(report.score)} of {points(report.max_score)} points"
-    lines = [f"{one_line(report.student)}: {total}"]
+    lines = [f"{named(report.student)}: {total}"]
     lines += [piece for note in report.notes for piece in _wrapped(f"note: {one_line(note)}", 0)]
     parts = [exercise_text(exercise, for_student=for_student) for exercise in report.exercises]
     return "\n\n".join(["\n".join(lines), *parts]) + "\n"
@@ -124,15 +115,17 @@ def found_table(
     exercises: Sequence[str],
     students: Sequence[tuple[str, Mapping[str, str]]],
     left_out: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> str:
-    """What was recognised, before anything is graded: the layout, each student's files, and what
-    is taken for no student's."""
+    """What was recognised, before anything is graded: the layout, each student's files, what is
+    taken for no student's, and notes on the class."""
     lines = [f"layout: {layout}; students: {len(students)}"]
     shown = [name for name in exercises if any(files[name] != "missing" for _, files in students)]
     labels, explained = _headed(exercises, shown)
     rows = [["student", *labels]]
     for student, files in students[:SHOWN_STUDENTS]:
-        rows.append([_shortened(one_line(t)) for t in (student, *(files[e] for e in shown))])
+        cells = [named(student), *(one_line(files[exercise]) for exercise in shown)]
+        rows.append([_shortened(text) for text in cells])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
@@ -144,6 +137,11 @@ def found_table(
         more = ", ..." if len(left_out) > SHOWN_STUDENTS else ""
         listed = ", ".join(_shortened(one_line(name)) for name in left_out[:SHOWN_STUDENTS])
         lines += _wrapped(f"taken for no student's: {listed}{more}", 0)
+    lines += [
+        line for note in notes[:SHOWN_STUDENTS] for line in _wrapped(one_line(f"note: {note}"), 0)
+    ]
+    if len(notes) > SHOWN_STUDENTS:
+        lines.append(f"... and {len(notes) - SHOWN_STUDENTS} more notes of this kind")
     return "\n".join(lines) + "\n"
 
 
@@ -162,7 +160,7 @@ def class_table(reports: Sequence[Report]) -> str:
     for report in reports:
         total = f"{points(report.score)}/{points(report.max_score)}"
         scores = [points(report.exercises[place].score) for place in places]
-        rows.append([_shortened(one_line(report.student)), total, *scores, _remarks(report)])
+        rows.append([_shortened(named(report.student)), total, *scores, _remarks(report)])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
     lines = []
     for row in rows:

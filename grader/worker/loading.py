@@ -103,6 +103,10 @@ class Submission:
         sys.modules["grader"] = stand_in()
         sys.meta_path.insert(0, SourceFinder(modules))
         sys.meta_path.append(SourceFinder(helpers))
+        name = filename.rpartition(".")[0]
+        is_free = name.isidentifier() and name not in sys.modules
+        if is_free and importlib.util.find_spec(name) is None:
+            sys.modules[name] = self.module  # for helpers that import the page
 
     def prepare(self, cells: list[tuple[str, int]]) -> list[Reply]:
         """Compile every cell, each top-level statement as a unit of its own.

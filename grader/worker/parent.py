@@ -11,7 +11,6 @@ import os
 import secrets
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,7 +84,8 @@ def _reply(channel: socket.socket, value: Any) -> None:
 
 def _fork(channel: socket.socket, descriptors: list[int], folder: Path, guarded: bool) -> int:
     requests, replies, output = descriptors
-    scratch = tempfile.mkdtemp(dir=folder)
+    scratch = os.fspath(folder / "page")  # by this name in every run; the folder was emptied
+    Path(scratch).mkdir(mode=0o700)
     pid = os.fork()
     if pid:
         return pid

@@ -22,7 +22,7 @@ from grader.exact.rounding import Rounded
 
 DRAWS = int(os.environ.get("STABLE_SOFTMAX_DRAWS", "300"))
 NEAREST = 0.03  # some right program comes at least so near to its bound, in shares of it
-LENGTHS = (2, 5)  # each program is compiled for each of them
+LENGTHS = (2, 5)  # all programs are compiled for each of them
 f32 = np.float32
 
 Floats = list[float]
@@ -143,16 +143,15 @@ def report(quantity: str, seen: dict[str, float]) -> None:
 def measured(
     programs: dict[str, Program], due: Callable[[Floats, int], list[Rounded]], seed: int
 ) -> dict[str, float]:
-    """The largest error of each program in bounds; all logits of one length in one call."""
+    """The largest error of each program in bounds; all of them compiled as one."""
     drawn = list(cases(DRAWS, seed))
     seen = dict.fromkeys(programs, 0.0)
+    together = jax.jit(jax.vmap(lambda z, label: {n: p(z, label) for n, p in programs.items()}))
     for n in LENGTHS:
         group = [case for case in drawn if len(case[0]) == n]
-        logits = f32([z for z, _ in group])
-        labels = np.array([label for _, label in group])
+        found = together(f32([z for z, _ in group]), np.array([label for _, label in group]))
         dues = [due(*case) for case in group]
-        for name, program in programs.items():
-            rows = jax.jit(jax.vmap(program))(logits, labels)
+        for name, rows in jax.device_get(found).items():
             errors = [worst(row_due, row) for row_due, row in zip(dues, rows, strict=True)]
             seen[name] = max([seen[name], *errors])
     return seen
@@ -207,14 +206,13 @@ def test_known_values():
     assert abs(float(exact.cross_entropy([1000.0, 999.0], 1).value) - (1 + half)) < 1e-15
     probabilities = [float(p.value) for p in exact.softmax([0.0, 0.0, -10000.0])]
     assert probabilities == [0.5, 0.5, 0.0]
-    first, second, third = exact.cross_entropy_slope([3.0, 1.0, -7.5], 1)
-    assert abs(first.value + second.value + third.value) < Fraction(1, 10**70)
+    slopes = [p.value for p in exact.cross_entropy_slope([3.0, 1.0, -7.5], 1)]
+    assert abs(sum(slopes, Fraction(0))) < Fraction(1, 10**70)
 
 
 def test_probabilities_add_up_to_one():
     for z, _ in cases(100, seed=6):
-        total = sum((p.value for p in exact.softmax(z)), start=Fraction(0))
-        assert abs(total - 1) < Fraction(1, 10**70)
+        assert abs(sum((p.value for p in exact.softmax(z)), Fraction(-1))) < Fraction(1, 10**70)
 
 
 def test_confidence_is_not_asked_for_near_its_bar():
@@ -232,7 +230,7 @@ def test_a_constant_off_by_a_thousandth_is_outside_the_bound():
     off = Fraction(1001, 1000)
     for z, label in cases(300, seed=7):
         largest = max(map(abs, z))
-        if largest <= 100 and len(z) > 1:
+        if largest <= 100:
             total, loss = exact.logsumexp(z), exact.cross_entropy(z, label)
             for due in (total, loss):
                 if abs(due.value) * 8 >= largest + 1:
