@@ -17,6 +17,7 @@ _NOTEBOOK_ONLY = re.compile(r"\s*(?:%{1,2}[a-z]|!(?!=)|get_ipython\(\))")
 _MARKER = re.compile(r"^#\s*%%(.*)$")
 SAVE = "save the file as text in UTF-8"
 MAX_CELLS = 2_000
+MAX_LINES = 100_000  # of code and text; the trees of more don't fit into a worker's memory
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
 # read code that no editor shows, or take hours for it.
 _PLAIN = bytes(range(32, 127)).replace(b"\\", b"") + rb" \u0041 +AEE- a.xn--mnchen-3ya"
@@ -108,6 +109,7 @@ def _script(text: str) -> Page:
     cells: list[tuple[str, int]] = []
     texts: list[str] = []
     lines: list[str] = []
+    _count_lines(text.count("\n") + 1)
     first, is_code, marked = 1, True, False
     for number, line in enumerate([*text.split("\n"), "# %%"], start=1):
         marker = _MARKER.match(line)
@@ -146,6 +148,7 @@ def _notebook(data: bytes) -> Page:
         text = "this is no notebook that Jupyter would open; save it once more"
         raise Unreadable(text) from error
     _count(cells)
+    _count_lines(sum(source.count("\n") + 1 for source, _ in cells))
     code = [(source if kind == "code" else "", 1) for source, kind in cells]
     texts = [source for source, kind in cells if kind != "code"]
     return Page(tuple(code), plain=False, notebook=True, text="\n".join(texts))
@@ -162,6 +165,11 @@ def _source(cell: dict[str, Any]) -> str:
 def _count(cells: Sized) -> None:
     if len(cells) > MAX_CELLS:
         raise Unreadable(f"it has {len(cells)} cells; more than {MAX_CELLS} are not read")
+
+
+def _count_lines(lines: int) -> None:
+    if lines > MAX_LINES:
+        raise Unreadable(f"it has {lines} lines; more than {MAX_LINES} are not read")
 
 
 def code_fingerprint(page: Page) -> str:

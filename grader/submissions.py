@@ -54,12 +54,14 @@ class Found(Struct, frozen=True):
         """A loading event as a note, with its place as this file's author sees it."""
         line = f"line {event.line}"
         where = f"cell {event.cell + 1}, {line}" if self.notebook else line
+        whole = self.source is not None and self.source.split
+        lost = "the whole file is" if whole else "this cell is"
         match event.kind:
             case "syntax":
                 column = f", column {event.column}" if event.column else ""
-                whole = self.source is not None and self.source.split
-                lost = "the whole file is" if whole else "this cell is"
                 return f"{where}{column}: syntax error ({event.message}); {lost} not run"
+            case "too_large":
+                return f"{where}: {event.message}; {lost} not run"
             case "left_out":
                 return f"{where}: {event.message!r} is notebook syntax, and was left out"
             case "timed_out":

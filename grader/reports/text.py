@@ -120,8 +120,8 @@ def found_table(
     lines = [f"layout: {layout}; students: {len(students)}"]
     rows = [["student", *exercises]]
     for student, files in students[:SHOWN_STUDENTS]:
-        row = (named(student), *(one_line(files[exercise]) for exercise in exercises))
-        rows.append([_shortened(text) for text in row])
+        texts = [named(student), *(one_line(files[exercise]) for exercise in exercises)]
+        rows.append([_shortened(text) for text in texts])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

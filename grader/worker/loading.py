@@ -1,13 +1,15 @@
 """Run a submission's cells, one unit at a time, as the module `submission`.
 
-A unit is a cell of a notebook or percent script, or a top-level statement of a plain script. A unit
-that fails costs what it would have defined, and nothing else.
+A unit is a cell of a notebook or percent script, or a top-level statement of a plain script (in a
+long one several, which are still run one by one). A unit that fails costs what it would have
+defined, and nothing else.
 """
 
 import __future__
 
 import ast
 import asyncio
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -26,6 +28,8 @@ from grader.worker.values import cut
 MODULE = "submission"
 MAX_UNITS = 2_000  # of a plain script; longer ones have several statements in one
 MAX_LEFT_OUT = 500  # lines of a page that are told; the reply has to fit into a frame
+MAX_ERRORS = 100  # cells whose syntax errors are told; of the others only where they are
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -76,10 +80,12 @@ class Shell:
 
 
 class Unit(NamedTuple):
-    """Code to run as one, and the name that its lines go by."""
+    """Code to run, and the name that its lines go by. Unless it is a `whole`, each part is run
+    whatever became of those before."""
 
-    code: types.CodeType
+    codes: list[types.CodeType]
     filename: str
+    whole: bool
 
 
 class Submission:
@@ -105,12 +111,13 @@ class Submission:
     def prepare(self, cells: list[tuple[str, int]], split: bool) -> list[Reply]:
         """Compile every cell; `split` makes each top-level statement a unit of its own.
 
-        `cells` are (source, first line). One reply a unit: ("unit", cell, line) or
-        ("syntax", cell, line, column, message); before those of a cell, ("left_out", cell, line,
-        text) for each line of it that is no Python and is not run.
+        `cells` are (source, first line). One reply a unit: ("unit", cell, line),
+        ("syntax", cell, line, column, message) or ("too_large", cell, line, message); before those
+        of a cell, ("left_out", cell, line, text) for each line of it that is no Python and is not
+        run. All together they fit into a frame.
         """
         replies: list[Reply] = []
-        told = 0
+        told = errors = 0
         filenames = self._filenames(cells)
         self.filenames = set(filenames)
         for number, ((source, first_line), filename) in enumerate(
@@ -127,40 +134,70 @@ class Submission:
                     replies.append(("left_out", number, line + lines_before, cut(text, 100)))
                     self.units.append(None)
                 lines_before = 0
-                codes = self._compiled(tree, filename, split)
+                groups = self._compiled(tree, filename, split, source.split("\n"), first_line)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 if whole := _uncut(cells):
                     self.units = []
                     return self.prepare(whole, split=True)
-                replies.append(_syntax_reply(error, number, first_line, lines_before))
-                self.units.append(None)
-                continue
-            for line, code in codes:
+                if (code := self._as_it_is(error, source, first_line, filename)) is not None:
+                    groups = [(first_line, [code])]
+                else:
+                    errors += 1
+                    reply = _syntax_reply(error, number, first_line, lines_before)
+                    replies.append(reply if errors <= MAX_ERRORS else (*reply[:-1], ""))
+                    self.units.append(None)
+                    continue
+            for line, codes in groups:
                 replies.append(("unit", number, line or first_line))
-                self.units.append(Unit(code, filename))
+                self.units.append(Unit(codes, filename, not split))
         return replies
 
     def _compiled(
-        self, tree: ast.Module, filename: str, split: bool
-    ) -> list[tuple[int, types.CodeType]]:
+        self, tree: ast.Module, filename: str, split: bool, lines: list[str], first_line: int
+    ) -> list[tuple[int, list[types.CodeType]]]:
         """Each unit's first line and code. What is imported from the future holds from there on."""
+
+        def one_by_one(statements: list[ast.stmt]) -> list[types.CodeType]:
+            return [self._statement(node, filename, lines, first_line) for node in statements]
+
         if not split:
-            code = self._code(tree, filename)
+            try:
+                codes = [self._code(tree, filename)]
+            except RecursionError:
+                codes = one_by_one(tree.body)
             self._flags |= _future_flags(tree)
-            return [(tree.body[0].lineno if tree.body else 0, code)]
-        with warnings.catch_warnings():
+            return [(tree.body[0].lineno if tree.body else 0, codes)]
+        with warnings.catch_warnings(), contextlib.suppress(RecursionError):
             warnings.simplefilter("ignore")  # each comes again with its statement
             self._code(tree, filename)  # what is wrong only as a whole: a late import of the future
         self._flags |= _future_flags(tree)
-        size = -(-len(tree.body) // MAX_UNITS) or 1
-        groups = [tree.body[start : start + size] for start in range(0, len(tree.body), size)]
-        return [
-            (group[0].lineno, self._code(ast.Module(group, type_ignores=[]), filename))
-            for group in groups
-        ]
+        return [(group[0].lineno, one_by_one(group)) for group in _grouped(tree.body)]
 
-    def _code(self, tree: ast.Module, filename: str) -> types.CodeType:
-        code: types.CodeType = compile(tree, filename, "exec", self._flags, dont_inherit=True)
+    def _statement(
+        self, node: ast.stmt, filename: str, lines: list[str], first_line: int
+    ) -> types.CodeType:
+        """The code of one statement: of its text, where it is nested too deeply for a tree of it.
+
+        Python compiles a text of three times the depth.
+        """
+        try:
+            return self._code(ast.Module([node], type_ignores=[]), filename)
+        except RecursionError:
+            return self._code(_text_of(node, lines, first_line), filename)
+
+    def _as_it_is(
+        self, error: BaseException, source: str, first_line: int, filename: str
+    ) -> types.CodeType | None:
+        """The code of a cell of which only the analysis failed: Python compiles it as it is."""
+        if isinstance(error, SyntaxError):
+            return None
+        try:
+            return self._code("\n" * (first_line - 1) + source, filename)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def _code(self, source: ast.Module | str, filename: str) -> types.CodeType:
+        code: types.CodeType = compile(source, filename, "exec", self._flags, dont_inherit=True)
         return code
 
     def _filenames(self, cells: list[tuple[str, int]]) -> list[str]:
@@ -189,15 +226,50 @@ class Submission:
         unit = self.units[number]
         if unit is None:
             return ("ran",)
-        try:
-            if unit.code.co_flags & inspect.CO_COROUTINE:
-                function = types.FunctionType(unit.code, self.namespace)
-                asyncio.run(function())
-            else:
-                exec(unit.code, self.namespace)
-        except BaseException as error:
-            return raised(error, (unit.filename,))
-        return ("ran",)
+        failed: Reply | None = None
+        for code in unit.codes:
+            try:
+                if code.co_flags & inspect.CO_COROUTINE:
+                    function = types.FunctionType(code, self.namespace)
+                    asyncio.run(function())
+                else:
+                    exec(code, self.namespace)
+            except BaseException as error:
+                failed = failed or raised(error, (unit.filename,))
+                if unit.whole:
+                    break
+        return failed or ("ran",)
+
+
+def _grouped(body: list[ast.stmt]) -> list[list[ast.stmt]]:
+    """Statements as at most `MAX_UNITS` runs: each alone, or (where that is too many) only the
+    definitions, as long as it can be. What ends the process costs the rest of its run."""
+    definitions = sum(isinstance(node, _DEFINITIONS) for node in body)
+    room = MAX_UNITS - 2 * definitions - 1  # each definition may cut a run in two
+    alone = _DEFINITIONS if room > 0 else ()
+    size = -(-(len(body) - definitions) // room) if room > 0 else -(-len(body) // MAX_UNITS)
+    if len(body) <= MAX_UNITS:
+        size = 1
+    groups: list[list[ast.stmt]] = []
+    for node in body:
+        last = groups[-1] if groups else []
+        apart = isinstance(node, alone) or isinstance(last[-1] if last else node, alone)
+        if not last or apart or len(last) >= size:
+            groups.append([])
+        groups[-1].append(node)
+    return groups
+
+
+def _text_of(node: ast.stmt, lines: list[str], first_line: int) -> str:
+    """The text of a statement, on the lines on which it stands."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    end = node.end_lineno or node.lineno
+    text = lines[first - first_line : end - first_line + 1]
+    text[-1] = text[-1].encode()[: node.end_col_offset].decode()
+    if not decorators:  # another statement may stand before it on its line
+        text[0] = text[0].encode()[node.col_offset :].decode()
+    return "\n" * (first - 1) + "\n".join(text)
 
 
 def _future_flags(tree: ast.Module) -> int:
@@ -234,13 +306,17 @@ def _guarded_names(tree: ast.Module) -> set[str]:
     """Names defined under a test of `__name__`, which is never "__main__" here."""
     names: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
+        if isinstance(node, ast.If) and _mentions_name(node.test):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
                     names.add(inner.name)
                 elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                     names.add(inner.id)
     return names
+
+
+def _mentions_name(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _hint(error: SyntaxError) -> str:
@@ -264,4 +340,6 @@ def _syntax_reply(error: BaseException, cell: int, first_line: int, lines_before
             max(error.offset or 0, 0),
             cut(str(error.msg) + _hint(error), 300),
         )
+    if isinstance(error, MemoryError | RecursionError):
+        return ("too_large", cell, first_line, "too large or too deeply nested to be compiled")
     return ("syntax", cell, first_line, 0, cut(f"{type(error).__name__}: {error}", 300))
