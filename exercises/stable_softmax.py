@@ -196,7 +196,8 @@ def confidently_wrong(logits: jax.Array, label: int) -> jax.Array:
 #         print(z, loss(z, 1), jax.grad(loss)(z, 1), confidently_wrong(z, 1))
 # ```
 #
-# - Which of the plain values is wrong although it is finite? Is there one?
+# - For `[88, 0]` the plain value is right. Is its gradient? On the way back JAX needs 1 over the
+#   sum, and float32 has no normal number that small.
 # - Of the three losses, which one tells the model to change when the logits are `[500, 0]`?
 # - The gradient of `cross_entropy` is nearly the same for `[50, 0]` and `[500, 0]`. What does the
 #   loss tell that the gradient doesn't?

@@ -206,8 +206,9 @@ def masked_mean_square(residuals: jax.Array, mask: jax.Array) -> jax.Array:
 #   values alone, and at which number?
 # - The shifted root is finite everywhere. What would one step at rate 0.1 do with its gradient at
 #   0?
-# - Set `jax.config.update("jax_debug_nans", True)` and run the line with `squared_first` once more.
-#   It stops with an error. Does the error name the operation from the table?
+# - Set `jax.config.update("jax_debug_nans", True)` and run the two lines with residuals once more.
+#   JAX then stops at the first operation that gives NaN, forwards or backwards. Which of the two
+#   lines does it stop, although the value there is right? Is that a nuisance or a help?
 
 # %% [markdown]
 # ## Carry forward

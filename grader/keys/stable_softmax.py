@@ -241,8 +241,9 @@ def test_confidence_is_judged(student, case):
 
 OVER, UNDER = 89, -104
 """Beyond these, the exponential of a float32 number is infinite, or 0."""
-NEARLY_OVER, NEARLY_UNDER = 88, -87
-"""Up to these, nothing is lost; in between it depends on how many there are, and on the program."""
+NEARLY_OVER, NEARLY_UNDER = 85, -87
+"""Up to these, nothing is lost; in between it depends on how many there are, and on the program.
+(One over a sum above e**87 is too small for a normal float32, and with it the gradient is lost.)"""
 
 
 def fate(largest: float) -> str | None:
