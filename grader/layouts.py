@@ -128,7 +128,7 @@ def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
             continue
         listed = " and ".join(shown(one_line(_root_name(entry))) for entry in same[:2])
         listed += f" and {len(same) - 2} more" if len(same) > 2 else ""
-        note = f"{listed} would both be the student {shown(student)!r}, and are graded apart"
+        note = f"{listed} would both be the student '{shown(student)}', and are graded apart"
         note += "; put one student's files into a folder of that name"
         notes.append(note)
         for entry in same:

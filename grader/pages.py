@@ -30,6 +30,7 @@ _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 MAX_CELLS = 2_000
+MAX_LINES = 100_000  # of code and text; the trees of more don't fit into a worker's memory
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
 # read code that no editor shows, or take hours for it.
 _PLAIN = bytes(range(32, 127)).replace(b"\\", b"") + rb" \u0041 +AEE- a.xn--mnchen-3ya"
@@ -129,6 +130,7 @@ def _script(text: str) -> Page:
     cells: list[tuple[str, int]] = []
     texts: list[str] = []
     lines: list[str] = []
+    _count_lines(text.count("\n") + 1)
     first, is_code = 1, True
     for number, line in enumerate([*text.split("\n"), "# %%"], start=1):
         marker = _MARKER.match(line)
@@ -166,6 +168,7 @@ def _notebook(data: bytes) -> Page:
         text = "this is no notebook that Jupyter would open; save it once more"
         raise Unreadable(text) from error
     _count(cells)
+    _count_lines(sum(source.count("\n") + 1 for source, _ in cells))
     code = [(source if kind == "code" else "", 1) for source, kind in cells]
     texts = [source for source, kind in cells if kind != "code"]
     return Page(tuple(code), notebook=True, text="\n".join(texts))
@@ -187,6 +190,11 @@ def _count(cells: Sized) -> None:
 def code_of(page: Page) -> str:
     """The code of all cells. A cell that an export has made a text of is a cell again."""
     return "\n".join(_EXPORTED_CELL.sub(_as_cell, source) for source, _ in page.cells)
+
+
+def _count_lines(lines: int) -> None:
+    if lines > MAX_LINES:
+        raise Unreadable(f"it has {lines} lines; more than {MAX_LINES} are not read")
 
 
 def code_fingerprint(page: Page) -> str:

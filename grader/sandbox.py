@@ -63,8 +63,8 @@ class Source(Struct, frozen=True):
 
 class LoadEvent(Struct, frozen=True):
     """Something that went wrong while a unit was loaded. `kind` is `syntax`, `left_out`,
-    `raised`, `timed_out` or `crashed`; `cell` counts from 0; `line` is a line of the file, or of
-    the notebook's cell; `last`: nothing after it was loaded."""
+    `too_large`, `raised`, `timed_out` or `crashed`; `cell` counts from 0; `line` is a line of the
+    file, or of the notebook's cell; `last`: nothing after it was loaded."""
 
     kind: str
     cell: int
@@ -142,8 +142,8 @@ class Worker:
                 if kind == "syntax":
                     column, message = rest
                     events.append(LoadEvent("syntax", cell, line, message, column))
-                elif kind == "left_out":
-                    events.append(LoadEvent("left_out", cell, line, rest[0]))
+                elif kind in ("left_out", "too_large"):
+                    events.append(LoadEvent(kind, cell, line, rest[0]))
                 elif number not in self._skipped:
                     again = number < self._reached
                     self._reached = max(self._reached, number + 1)

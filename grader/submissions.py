@@ -62,14 +62,16 @@ class Found(Struct, frozen=True):
         """A loading event as a note, with its place as this file's author sees it."""
         line = f"line {event.line}"
         where = f"cell {event.cell + 1}, {line}" if self.notebook else line
+        cells = self.source.cells if self.source else ()
+        whole = len(cells) == 1 and not self.notebook
+        lost = "the whole file is" if whole else "this cell is"
         match event.kind:
             case "syntax":
                 column = f", column {event.column}" if event.column else ""
-                cells = self.source.cells if self.source else ()
-                whole = len(cells) == 1 and not self.notebook
-                lost = "the whole file is" if whole else "this cell is"
                 reader = f"read by Python {sys.version_info.major}.{sys.version_info.minor}"
                 return f"{where}{column}: syntax error ({event.message}); {lost} not run ({reader})"
+            case "too_large":
+                return f"{where}: {event.message}; {lost} not run"
             case "left_out":
                 return f"{where}: {event.message}"
             case "timed_out":

@@ -262,7 +262,7 @@ def first_nonfinite(record: dict[str, jax.Array]) -> tuple[int, str] | None:
 #     ratios = [update_ratio(u, w) for u, w in zip(record["update"], record["weight"])]
 #     print(f"rate {rate}, clip {clip}: {len(record['loss'])} rows, {first_nonfinite(record)}")
 #     print("  update/weight ", np.array(ratios)[1:7])
-#     print("  jump by 1.5 at", first_jump(np.abs(record["update"][:20]), 1.5))
+#     print("  jump by 1.5 at", first_jump(np.abs(record["update"][:6]), 1.5))
 # print(instrumented_run(0.3, 100, x.at[1].set(jnp.nan), y, 0.0, None))
 # ```
 #
@@ -270,6 +270,8 @@ def first_nonfinite(record: dict[str, jax.Array]) -> tuple[int, str] | None:
 #   diverges? At which step could you have known?
 # - The clipped run has 100 rows and nothing in it is ever infinite. Which of its columns tells that
 #   it will never settle?
+# - Replace `[:6]` by `[:20]`, and the healthy run jumps as well. Look at the sizes of its updates
+#   there: what is left of them, and why is no alarm due?
 # - Where is the cause of the last run, and does the record name it? It begins with the weight. What
 #   would have to stand before the weight for the record to tell?
 

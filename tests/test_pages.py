@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.pages import MAX_CELLS, Unreadable, code_fingerprint, decoded, read_page
+from grader.pages import MAX_CELLS, MAX_LINES, Unreadable, code_fingerprint, decoded, read_page
 
 ROOT = Path(__file__).parents[1]
 
@@ -220,6 +220,14 @@ def test_the_number_of_cells_is_bounded():
     with pytest.raises(Unreadable, match="more than 2000 are not read"):
         read_page(b"# %%\nx\n" * (MAX_CELLS + 1), "x.py")
     assert len(read_page(b"# %%\nx\n" * MAX_CELLS, "x.py").cells) == MAX_CELLS
+
+
+def test_the_number_of_lines_is_bounded():
+    with pytest.raises(Unreadable, match="it has 100001 lines; more than 100000 are not read"):
+        read_page(b"\n" * MAX_LINES, "x.py")
+    with pytest.raises(Unreadable, match="more than 100000 are not read"):
+        read_page(a_notebook(("code", "\n" * 60_000), ("markdown", "\n" * 60_000)), "n.ipynb")
+    assert not read_page(b"\n" * (MAX_LINES - 1), "x.py").notebook
 
 
 def test_a_truncated_notebook_is_unreadable_with_its_line():

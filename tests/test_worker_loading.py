@@ -1,5 +1,8 @@
 """Loading a page, cell by cell: one mistake costs only what depends on it."""
 
+import ast
+import random
+import sys
 from pathlib import Path
 
 import msgspec
@@ -9,6 +12,7 @@ from grader.model import Missing, Raised, Returned
 from grader.pages import read_page
 from grader.public import lesson
 from grader.sandbox import LoadEvent, Sandbox, Source
+from grader.worker import loading
 from grader.worker.loading import MAX_LEFT_OUT
 from tests.sandboxed import LIMITS, ask, loaded, look, notebook, script
 
@@ -178,7 +182,6 @@ def test_a_syntax_error_speaks_of_the_lines_of_the_file(sandbox, text, line, wor
         ("x = 1\0", 1, 0),
         ("x = '\ud800'", 1, 0),
         ("(" * 300 + ")" * 300, 1, None),
-        ("x = " + "-" * 100_000 + "1", 1, None),
     ],
 )
 def test_a_syntax_error_costs_its_cell(sandbox, cell, line, column):
@@ -190,6 +193,66 @@ def test_a_syntax_error_costs_its_cell(sandbox, cell, line, column):
         assert event.message
         assert ask(worker, "before") == Returned(1)
         assert ask(worker, "after") == Returned(2)
+
+
+def test_what_is_nested_too_deeply_for_python_costs_its_cell_and_says_so(sandbox):
+    for cell in ("x = " + "-" * 100_000 + "1", "x = " + "1+" * 100_000 + "1"):
+        page = notebook("def before(): return 1", cell, "def after(): return 2")
+        with loaded(sandbox, page) as worker:
+            [event] = worker.events
+            assert (event.kind, event.cell, event.line) == ("too_large", 1, 1)
+            assert "too large or too deeply nested" in event.message
+            assert ask(worker, "after") == Returned(2)
+
+
+DEEP = "+".join(["1"] * 1_500)  # Python compiles a text of this depth, and no tree of it
+
+
+@pytest.mark.parametrize("kind", [script, notebook], ids=["script", "notebook"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"if 0x{'f' * 5_000}: pass",
+        f"if {DEEP} == 1_500: pass",
+        f"x = 1; é = 'é'; y = {DEEP}; z = 2",
+        f"@(lambda f, x={DEEP}:\n    f)\ndef g(): pass",
+        f"if __name__ == '__main__' and 0x{'f' * 5_000}: pass",
+        "if x:\n    pass\n" + "elif x:\n    pass\n" * 1_500,
+    ],
+    ids=["digits", "test", "semicolons", "decorator", "guard", "elif"],
+)
+def test_what_python_can_run_is_run(sandbox, kind, text):
+    page = kind(f"x = 0\ndef before(): return 1\n{text}\n%magic\ndef after(): raise ValueError")
+    with loaded(sandbox, page) as worker:
+        assert {event.kind for event in worker.events} == {"left_out"}
+        assert ask(worker, "before") == Returned(1)
+        answer = ask(worker, "after")
+        assert (answer.type_name, answer.line) == ("ValueError", 4 + text.count("\n") + 1)
+
+
+def test_a_statement_too_deep_for_a_tree_fails_on_its_own_line_and_alone(sandbox):
+    with loaded(sandbox, script(f"a = 1\n\nx = 1; y = (\n1/0 if x else {DEEP})\nz = 2")) as worker:
+        assert events(worker) == [("raised", 0, 4)]
+        assert (look(worker, "x"), look(worker, "z")) == (Returned(1), Returned(2))
+    cells = notebook(f"a = 1\n1/0\nz = {DEEP}", "b = 1")
+    with loaded(sandbox, cells) as worker:
+        assert events(worker) == [("raised", 0, 2)]
+        assert (look(worker, "z"), look(worker, "b")) == (Returned(1_500), Returned(1))
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError, ValueError])
+def test_where_only_the_analysis_fails_python_runs_the_cell_as_it_is(monkeypatch, error):
+    def parsed(*_):
+        raise error
+
+    monkeypatch.setattr(loading, "parsed", parsed)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    for name in ("submission", "grader"):
+        monkeypatch.setitem(sys.modules, name, None)
+    page = loading.Submission("page.py", {}, {})
+    assert page.prepare([("x = 1\n", 3), ("x = = 1", 7)])[0] == ("unit", 0, 3)
+    assert page.run(0) == ("ran",)
+    assert page.namespace["x"] == 1
 
 
 @pytest.mark.parametrize("last", ["return 1", "from __future__ import annotations", "def g(:"])
@@ -235,6 +298,39 @@ def test_a_script_of_many_thousand_statements_loads(sandbox):
     with loaded(sandbox, script("\n".join(lines))) as worker:
         assert events(worker) == [("raised", 0, 30_002)]
         assert look(worker, "total") == Returned(30_000)
+
+
+def test_in_a_long_script_too_a_statement_that_fails_costs_no_other(sandbox):
+    names = [f"f{number}" for number in range(300)]
+    lines = [
+        line for name in names for line in ("1 / 0", f"def {name}(): return 1", *["x = 1"] * 9)
+    ]
+    lines += [f"all = [{', '.join(names)}]", "KNOWN = len(all)"]
+    with loaded(sandbox, script("\n".join(lines))) as worker:
+        assert [event.kind for event in worker.events] == ["raised"] * 300
+        assert look(worker, "KNOWN") == Returned(300)
+
+
+def test_in_a_long_script_a_definition_is_not_lost_with_what_ends_the_process(sandbox):
+    lines = ["import os", *["x = 1"] * 2_500, "os._exit(1)", "def f(): return 1", "os._exit(1)"]
+    with loaded(sandbox, script("\n".join(lines + ["x = 1"] * 2_500))) as worker:
+        assert [event.kind for event in worker.events] == ["crashed"] * 2
+        assert ask(worker, "f") == Returned(1)
+
+
+@pytest.mark.parametrize(
+    ("definitions", "others"), [(0, 1), (5, 1_995), (300, 4_000), (999, 9_000), (5_000, 5_000)]
+)
+def test_a_script_has_a_bounded_number_of_units(definitions, others):
+    lines = ["def f(): pass"] * definitions + ["x = 1"] * others
+    random.Random(1).shuffle(lines)
+    body = ast.parse("\n".join(lines)).body
+    groups = loading._grouped(body, loading.MAX_UNITS)
+    assert [node for group in groups for node in group] == body
+    assert len(groups) <= loading.MAX_UNITS
+    if definitions < loading.MAX_UNITS // 2:
+        mixed = [group for group in groups if isinstance(group[0], ast.FunctionDef)]
+        assert all(len(group) == 1 for group in mixed)
 
 
 # --- what a page may import ----------------------------------------------------------------------
@@ -360,6 +456,16 @@ def test_a_page_of_many_statements_and_mistakes_is_told_within_a_frame(sandbox):
     cells = ["x = 1\n" * 5_000, *["%magic\n" * 150] * 4, *["= ="] * 1_994, "def f(): return 1"]
     with loaded(sandbox, notebook(*cells)) as worker:
         assert len(worker.events) == MAX_LEFT_OUT + 1_994
+        assert ask(worker, "f") == Returned(1)
+
+
+def test_a_page_of_long_syntax_errors_is_told_within_a_frame(sandbox):
+    name = "\N{CJK UNIFIED IDEOGRAPH-20000}" * 300
+    cells = [f"def f():\n  {name}=1\n  global {name}"] * 1_999 + ["def f(): return 1"]
+    with loaded(sandbox, notebook(*cells)) as worker:
+        assert [event.cell for event in worker.events] == list(range(1_999))
+        assert all(event.kind == "syntax" for event in worker.events)
+        assert name[:100] in worker.events[0].message
         assert ask(worker, "f") == Returned(1)
 
 

@@ -288,6 +288,9 @@ several = st.lists(st.sampled_from((None, None, None, *NOT_FINITE)), min_size=6,
 @example(trace=but(3, inputs=[[1.0, 2.0], [INF, NAN], [0.0, 4.0]], forward=[1.0, NAN, 1.0]))
 @example(trace=but(1, gradient=[-3.0, NAN], optimizer_state=[[NAN, NAN], [NAN, NAN]]))
 @example(trace=but(5, update=[-INF, -0.5]))
+@example(trace=but(update=[NAN, -0.5], optimizer_state=[[0.5, 0.25], [INF, 1.5]]))
+@example(trace=but(4, loss=NAN, forward=[0.5, -1.5, NAN]))
+@example(trace=but(2, gradient=[1e20, -3e20], optimizer_state=[[INF, INF], [9.0, 1.5]]))
 @example(trace=but(4, forward=[-INF, NAN, NAN], gradient=[NAN, NAN]))
 def test_first_boundary_is_found(student, trace):
     """first_broken is the first boundary in the order of computation with NaN or an infinity"""
@@ -297,6 +300,8 @@ def test_first_boundary_is_found(student, trace):
 @pytest.mark.points(1, about="first_broken", draws=10)
 @given(trace=traces(st.just([None] * 6)))
 @example(trace=but(2, loss=0.0, update=[0.0, 0.0]))
+@example(trace=but(3, forward=[1024.0] * 100, gradient=[-1024.0, 1000.5]))
+@example(trace=but(1, loss=1e38, gradient=[1e20, -3e20]))
 def test_finite_trace_has_none(student, trace):
     """first_broken is "none" for a trace that is finite throughout"""
     expect(student.first_broken(trace), Text("none"))
@@ -343,12 +348,19 @@ def test_unsafe_operation_is_found(student, case):
 @example(case=([0.5, 0.5], [1.0, 1.0], 3.5, [[0.0, 1.0, 1.0], [1.5, 2.0, 3.0]]))
 @example(case=([3.0, -4.0], [0.0, 1.0], 0.075, [[0.0, 0.5, 4.0]]))
 @example(case=([2.0], [4.0], 0.24, [[0.0, 16.0, 16.0]]))
+@example(case=([26.0, 27.0], [52.0, 54.0], 0.0012, [[0.0, 2810.0, 2810.0]]))
+@example(case=([300.0] + [0.0] * 99, [1.0] * 100, 0.001, [[0.0, 1.0, 6.0]]))
 def test_healthy_run_is_left_alone(student, case):
     """sound inputs, a stable rate and finite rows are healthy, also where a loss has grown"""
     expect(student.diagnose(*case), diagnose(*case))
 
 
 # --- misconceptions ------------------------------------------------------------------------------
+
+
+def overflowing_norm(items: Floats) -> bool:
+    """Whether the sum of the squares is not finite in float32."""
+    return not sum(item * item for item in items) < 2.0**128
 
 
 def last_broken(trace: Trace) -> Text:
@@ -433,6 +445,16 @@ MISCONCEPTIONS = [
         (but(5, loss=NAN),),
         """You look for infinities alone. Many faults never make one: a missing value is NaN from
         the start, and so is 0 divided by 0. Ask what isn't finite, which covers both.
+        """,
+    ),
+    Misconception(
+        "norm_alone",
+        "first_broken",
+        lambda trace: first_with(trace, BOUNDARIES, overflowing_norm),
+        (but(1, loss=1e38, gradient=[1e20, -3e20]),),
+        """You test a number that is made of the whole array, such as its norm, and that can
+        overflow while every entry is still finite: the square of 1e20 is beyond float32. An
+        instrument must not break before what it measures does. Ask the entries themselves.
         """,
     ),
     Misconception(

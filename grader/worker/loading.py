@@ -8,6 +8,7 @@ import __future__
 
 import ast
 import asyncio
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -25,6 +26,8 @@ from grader.worker.values import cut
 
 MODULE = "submission"
 MAX_UNITS = 1_200  # of a page, and one more a cell; longer ones have several statements in one
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+MAX_ERRORS = 100  # cells whose syntax errors are told; of the others only where they are
 MAX_LEFT_OUT = 500  # lines of a page that are told; the reply has to fit into a frame
 
 
@@ -76,9 +79,10 @@ class Shell:
 
 
 class Unit(NamedTuple):
-    """Code to run as one, the name that its lines go by, and whether its cell awaits something."""
+    """Statements to run, each whatever became of those before; the name that their lines go by, and
+    whether their cell awaits something."""
 
-    code: types.CodeType
+    codes: list[types.CodeType]
     filename: str
     in_loop: bool
 
@@ -111,52 +115,87 @@ class Submission:
     def prepare(self, cells: list[tuple[str, int]]) -> list[Reply]:
         """Compile every cell, each top-level statement as a unit of its own.
 
-        `cells` are (source, first line). One reply a unit: ("unit", cell, line) or
-        ("syntax", cell, line, column, message); before those of a cell, ("left_out", cell, line,
-        text) for each line of it that is no Python and is not run.
+        `cells` are (source, first line). One reply a unit: ("unit", cell, line),
+        ("syntax", cell, line, column, message) or ("too_large", cell, line, message); before those
+        of a cell, ("left_out", cell, line, text) for each line of it that is no Python and is not
+        run. All together they fit into a frame.
         """
         replies: list[Reply] = []
-        told = 0
+        told = errors = 0
         filenames = self._filenames(cells)
         self.filenames = set(filenames)
         for number, ((source, first_line), filename) in enumerate(
             zip(cells, filenames, strict=True)
         ):
             try:  # with the lines above it, so that Python's messages are of the file's lines
-                tree, left_out = parsed("\n" * (first_line - 1) + source, filename)
+                text = "\n" * (first_line - 1) + source
+                tree, left_out = parsed(text, filename)
                 self.guarded |= _guarded_names(tree)
                 left_out = left_out[: MAX_LEFT_OUT - told]
                 told += len(left_out)
                 for item in left_out:
                     replies.append(("left_out", number, item.line, item.told))
                     self.units.append(None)
-                units = self._compiled(tree, filename)
+                units = self._compiled(tree, filename, source.split("\n"), first_line)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 if whole := self._uncut(cells):
                     self.units = []
                     return self.prepare(whole)
-                replies.append(_syntax_reply(error, number, first_line))
-                self.units.append(None)
-                continue
+                if (code := self._as_it_is(error, text, filename)) is not None:
+                    units = [(first_line, Unit([code], filename, _awaits(code)))]
+                else:
+                    errors += 1
+                    reply = _syntax_reply(error, number, first_line)
+                    replies.append(reply if errors <= MAX_ERRORS else (*reply[:-1], ""))
+                    self.units.append(None)
+                    continue
             for line, unit in units:
                 replies.append(("unit", number, line))
                 self.units.append(unit)
         return replies
 
-    def _compiled(self, tree: ast.Module, filename: str) -> list[tuple[int, Unit]]:
+    def _compiled(
+        self, tree: ast.Module, filename: str, lines: list[str], first_line: int
+    ) -> list[tuple[int, Unit]]:
         """A cell's units with their first lines. What is imported from the future holds from there
         on."""
-        with warnings.catch_warnings():
+        in_loop = False
+        with warnings.catch_warnings(), contextlib.suppress(RecursionError):
             warnings.simplefilter("ignore")  # each comes again with its statement
-            whole = self._code(tree, filename)  # shows what is wrong only as a whole
+            in_loop = _awaits(self._code(tree, filename))  # and what is wrong only as a whole
         self._flags |= _future_flags(tree)
-        size = -(-len(tree.body) // max(MAX_UNITS - len(self.units), 1)) or 1
-        units = []
-        for start in range(0, len(tree.body), size):
-            group = tree.body[start : start + size]
-            code = self._code(ast.Module(group, type_ignores=[]), filename)
-            units.append((group[0].lineno, Unit(code, filename, _awaits(whole))))
-        return units
+        return [
+            (
+                group[0].lineno,
+                Unit(
+                    [self._statement(node, filename, lines, first_line) for node in group],
+                    filename,
+                    in_loop,
+                ),
+            )
+            for group in _grouped(tree.body, max(MAX_UNITS - len(self.units), 1))
+        ]
+
+    def _statement(
+        self, node: ast.stmt, filename: str, lines: list[str], first_line: int
+    ) -> types.CodeType:
+        """The code of one statement: of its text, where it is nested too deeply for a tree of it.
+
+        Python compiles a text of three times the depth.
+        """
+        try:
+            return self._code(ast.Module([node], type_ignores=[]), filename)
+        except RecursionError:
+            return self._code(_text_of(node, lines, first_line), filename)
+
+    def _as_it_is(self, error: BaseException, text: str, filename: str) -> types.CodeType | None:
+        """The code of a cell of which only the analysis failed: Python compiles it as it is."""
+        if isinstance(error, SyntaxError):
+            return None
+        try:
+            return self._code(text, filename)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
     def _uncut(self, cells: list[tuple[str, int]]) -> list[tuple[str, int]]:
         """A script as one cell, where it is Python as a whole: a mark of a cell within a text or a
@@ -172,8 +211,8 @@ class Submission:
             return []
         return [(text, 1)]
 
-    def _code(self, tree: ast.Module, filename: str) -> types.CodeType:
-        code: types.CodeType = compile(tree, filename, "exec", self._flags, dont_inherit=True)
+    def _code(self, source: ast.Module | str, filename: str) -> types.CodeType:
+        code: types.CodeType = compile(source, filename, "exec", self._flags, dont_inherit=True)
         return code
 
     def _filenames(self, cells: list[tuple[str, int]]) -> list[str]:
@@ -202,14 +241,16 @@ class Submission:
         unit = self.units[number]
         if unit is None:
             return ("ran",)
-        try:
-            if unit.in_loop:
-                self._loop.run(self._run_in_loop(unit.code))
-            else:
-                exec(unit.code, self.namespace)
-        except BaseException as error:
-            return raised(error, (unit.filename,))
-        return ("ran",)
+        failed: Reply | None = None
+        for code in unit.codes:
+            try:
+                if unit.in_loop:
+                    self._loop.run(self._run_in_loop(code))
+                else:
+                    exec(code, self.namespace)
+            except BaseException as error:
+                failed = failed or raised(error, (unit.filename,))
+        return failed or ("ran",)
 
     async def _run_in_loop(self, code: types.CodeType) -> None:
         """Run what awaits, or what stands beside it and may start a task in the loop."""
@@ -217,6 +258,37 @@ class Submission:
             await types.FunctionType(code, self.namespace)()
         else:
             exec(code, self.namespace)
+
+
+def _grouped(body: list[ast.stmt], most: int) -> list[list[ast.stmt]]:
+    """Statements as at most so many runs: each alone, or (where that is too many) only the
+    definitions, as long as it can be. What ends the process costs the rest of its run."""
+    definitions = sum(isinstance(node, _DEFINITIONS) for node in body)
+    room = most - 2 * definitions - 1  # each definition may cut a run in two
+    alone = _DEFINITIONS if room > 0 else ()
+    size = -(-(len(body) - definitions) // room) if room > 0 else -(-len(body) // most)
+    if len(body) <= most:
+        size = 1
+    groups: list[list[ast.stmt]] = []
+    for node in body:
+        last = groups[-1] if groups else []
+        apart = isinstance(node, alone) or isinstance(last[-1] if last else node, alone)
+        if not last or apart or len(last) >= size:
+            groups.append([])
+        groups[-1].append(node)
+    return groups
+
+
+def _text_of(node: ast.stmt, lines: list[str], first_line: int) -> str:
+    """The text of a statement, on the lines on which it stands."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    end = node.end_lineno or node.lineno
+    text = lines[first - first_line : end - first_line + 1]
+    text[-1] = text[-1].encode()[: node.end_col_offset].decode()
+    if not decorators:  # another statement may stand before it on its line
+        text[0] = text[0].encode()[node.col_offset :].decode()
+    return "\n" * (first - 1) + "\n".join(text)
 
 
 def _awaits(code: types.CodeType) -> bool:
@@ -244,13 +316,17 @@ def _guarded_names(tree: ast.Module) -> set[str]:
     """Names defined under a test of `__name__`, which is never "__main__" here."""
     names: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
+        if isinstance(node, ast.If) and _mentions_name(node.test):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
                     names.add(inner.name)
                 elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                     names.add(inner.id)
     return names
+
+
+def _mentions_name(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _hint(error: SyntaxError) -> str:
@@ -274,4 +350,6 @@ def _syntax_reply(error: BaseException, cell: int, first_line: int) -> Reply:
             max(error.offset or 0, 0),
             cut(str(error.msg) + _hint(error), 300),
         )
+    if isinstance(error, MemoryError | RecursionError):
+        return ("too_large", cell, first_line, "too large or too deeply nested to be compiled")
     return ("syntax", cell, first_line, 0, cut(f"{type(error).__name__}: {error}", 300))

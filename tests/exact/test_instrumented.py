@@ -1,8 +1,8 @@
 """What `instrumented_run` rests on: how far the updates of right runs may be off, and ratios.
 
 INSTRUMENTED_DRAWS=1500 takes a minute or two, and `pytest -s` prints the largest errors. Seen in
-1500 draws, in bounds: LARGEST_UPDATE for updates, LARGEST_RECORD for the other columns, 0.44 for
-ratios.
+1500 draws, in bounds: 0.19 for updates, 0.23 for weights, 0.12 for gradients, 0.07 for losses, and
+0.32 for ratios.
 """
 
 import os
