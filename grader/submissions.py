@@ -39,9 +39,10 @@ _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
 )
 _COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
-_WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)#].*\n|\n)*)", re.MULTILINE)
+_WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)\]}}#].*\n|\n)*)", re.MULTILINE)
 _STUB = re.compile(
     r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
+    r"|(?:[^=\n]*=)? *\{(?:\s|#[^\n]*|\"\w+\": *None,?)*\}(?:\s|#[^\n]*)*"
     r"|(?!.*\breturn\b).*^[ \t]+raise NotImplementedError\b.*",
     re.DOTALL | re.MULTILINE,
 )

@@ -194,6 +194,16 @@ def test_a_page_on_which_every_due_name_is_still_the_stub_was_not_worked_on(foun
     assert (result.status, result.file) == ("graded", name)
 
 
+def test_a_dict_of_nones_is_a_stub_too(tmp_path):
+    opened = (ROOT / "exercises" / "concept_checks.py").read_text(encoding="utf-8")
+    begun = opened.replace('"scaling_reason": None', '"scaling_reason": "curvature"')
+    name, other = "concept_checks", 'ANSWERS = {"scaling_reason": "curvature"}'
+    for page, status in ((opened + SCRATCH, "graded"), (begun, "ambiguous")):
+        (tmp_path / "concept_checks.py").write_text(page)
+        (tmp_path / "concept_checks.ipynb").write_text(notebook(other))
+        assert submissions.read(tmp_path, [name]).found[name].status == status
+
+
 def test_a_page_of_stubs_is_taken_where_there_is_no_other(found):
     assert found({"ones_bound.py": SCAFFOLD + SCRATCH}).file == "ones_bound.py"
 
