@@ -12,7 +12,7 @@ ROOMS = ("grader", "solutions", "exercises", "tests")
 
 
 def blocks() -> list[str]:
-    """The two files of the section, in their order."""
+    """What the section shows, in its order: the page, the key, a public check."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text.split("## Write an exercise")[1].split("\n## ")[0]
     return re.findall(r"```python\n(.*?)```", section, re.S)
@@ -22,7 +22,7 @@ def test_the_two_files_of_the_walk_through_make_an_exercise(tmp_path):
     for room in ROOMS:
         shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    page, key = blocks()
+    page, key, _ = blocks()
     (tmp_path / "solutions" / "step_size.py").write_text(page)
     (tmp_path / "grader" / "keys" / "step_size.py").write_text(key)
 

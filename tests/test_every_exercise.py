@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from msgspec import Struct
 
@@ -33,7 +34,6 @@ from grader.worker import loading
 
 ROOT = Path(__file__).parents[1]
 NAMES = catalogue.names()
-POINTS = {"instrumented_run": 15, "first_broken_boundary": 15, "concept_checks": 16}
 MOST_WORDS = 160
 DETERMINED = ("passed", "needs_person")
 
@@ -168,6 +168,13 @@ def graded(path: Path, name: str, suite: Suite, sandbox: Sandbox) -> ExerciseRep
     return grading.grade_exercise(found, name, suite, sandbox)
 
 
+def page_points(name: str) -> int:
+    """What the page's check cell says the exercise is worth."""
+    page = nbformat.read(ROOT / "exercises" / f"{name}.ipynb", as_version=4)
+    points: int = page.cells[-1].metadata["nbgrader"]["points"]
+    return points
+
+
 # --- answers made from what is due ---
 
 
@@ -241,7 +248,7 @@ def brief(checks: list[CheckReport]) -> list[tuple[str, str, str | None, str]]:
 
 def test_the_solution_gets_full_marks(name, examined):
     assert brief(failed(examined.solution)) == []
-    assert sum(check.score for check in examined.solution) == POINTS.get(name, 10)
+    assert sum(check.score for check in examined.solution) == page_points(name)
 
 
 def test_the_solution_gets_full_marks_through_the_worker(name, examined):
@@ -249,7 +256,7 @@ def test_the_solution_gets_full_marks_through_the_worker(name, examined):
 
     assert brief(failed(report.checks)) == []
     assert (report.status, report.notes) == ("graded", [])
-    assert report.score == report.max_score == POINTS.get(name, 10)
+    assert report.score == report.max_score == page_points(name)
 
 
 @pytest.mark.parametrize("ending", ["py", "ipynb"])
@@ -258,7 +265,7 @@ def test_an_untouched_page_is_not_attempted(name, examined, ending):
 
     assert {check.outcome for check in report.checks} == {"not_attempted"}
     assert (report.status, report.score) == ("graded", 0)
-    assert report.max_score == POINTS.get(name, 10)
+    assert report.max_score == page_points(name)
 
 
 def test_every_check_has_a_title_of_its_own(examined):

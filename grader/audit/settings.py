@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from grader import catalogue
+from grader.audit.variants import answers
 from grader.errors import GraderFault
 from grader.model import Report
 
@@ -62,11 +63,8 @@ SETTINGS = (
 def corpus(folder: Path, names: Sequence[str], every: int) -> None:
     """A class of right, wrong and odd submissions, each a folder; one in `every`."""
     fixtures = catalogue.clone() / "fixtures"
-    places = [path for name in names for path in sorted((fixtures / "right" / name).iterdir())]
-    places += [
-        path for name in names for path in sorted((fixtures / "wrong" / name).iterdir())[::3]
-    ]
-    places = [path for path in places if path.name != "manifest.json"]
+    places = [path for name in names for path in answers("right", name)]
+    places += [path for name in names for path in answers("wrong", name)[::3]]
     for number, path in enumerate(places[::every]):
         target = folder / f"{number:04}"
         target.mkdir()

@@ -47,7 +47,11 @@ class Exercise(Struct, frozen=True):
     def holes(self) -> list[str]:
         """All that is wrong with the grader, as lines."""
         return [
-            *(f"{self.name}: survived: {mutant}" for mutant in self.survived),
+            *(
+                f"{self.name}: survived (ask more in the key, or prove it equivalent in "
+                f"keys/equivalent/{self.name}.toml): {mutant}"
+                for mutant in self.survived
+            ),
             *(f"{self.name}: a right program is rejected: {right}" for right in self.rejected),
             *(f"{self.name}: not named as itself: {entry}" for entry in self.unnamed),
             *(f"{self.name}: no wrong program fails this check: {c}" for c in self.unfailed),

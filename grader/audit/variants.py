@@ -5,6 +5,7 @@ A transformation changes how a program computes, and nothing that the contract a
 
 import ast
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from grader import catalogue, submissions
 from grader.audit.mutants import joined, program_of
@@ -14,11 +15,9 @@ from grader.submissions import Found, lesson
 
 def variants(exercise: str) -> Iterator[tuple[str, str, Found]]:
     """The name of each right program, what it was made by, and the program as it was found."""
-    folder = catalogue.clone() / "fixtures" / "right" / exercise
-    for path in sorted(folder.iterdir()):
-        if path.name != "manifest.json":
-            found = submissions.read(path, [exercise], sole=exercise).found[exercise]
-            yield path.name, "independent", found
+    for path in answers("right", exercise):
+        found = submissions.read(path, [exercise], sole=exercise).found[exercise]
+        yield path.name, "independent", found
     parts = program_of(exercise)
     yield "the reference", "transformation", program(joined(parts))
     for name, transformation in {**REWRITTEN, **WRAPPED}.items():
@@ -27,6 +26,12 @@ def variants(exercise: str) -> Iterator[tuple[str, str, Found]]:
         text = transformation(parts, list(catalogue.exercise(exercise).signatures))
         if text is not None and text != joined(parts):
             yield name, "transformation", program(text)
+
+
+def answers(kind: str, exercise: str) -> list[Path]:
+    """What others have written for an exercise, `right` or `wrong`; nothing where there is none."""
+    folder = catalogue.clone() / "fixtures" / kind / exercise
+    return sorted(path for path in folder.glob("*") if path.name != "manifest.json")
 
 
 def program(text: str) -> Found:
