@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import grader
+from grader import catalogue
 from tests.sample_class import CLASS, ROOT, run_grader
 
 HALF = "def curvature(features):\n    return 2 * (features**2).mean()\n"
@@ -52,7 +53,7 @@ def test_hidden_checks_are_not_run_for_a_student():
 def test_nothing_to_check_is_a_usage_error(tmp_path):
     finished = run_grader("check", tmp_path)
     assert finished.returncode == 2
-    assert "no file of nan_input, ones_bound, rescale_objective was found" in finished.stderr
+    assert f"no file of {', '.join(catalogue.names())} was found" in finished.stderr
 
 
 def test_a_file_of_any_name_is_checked_when_the_exercise_is_named(tmp_path):
@@ -112,7 +113,7 @@ def test_checking_gives_the_notebooks_switches_back():
 def test_an_unknown_exercise_is_named_with_those_that_there_are():
     from grader.errors import UsageError
 
-    with pytest.raises(UsageError, match="there is no exercise 'none'; there are: nan_input, "):
+    with pytest.raises(UsageError, match=r"there is no exercise 'none'; there are: .*nan_input, "):
         grader.check("none", {})
 
 

@@ -183,7 +183,17 @@ def _by_cosmic_ray(part: str) -> Iterator[tuple[str, str]]:
             text = mutate_code(part, operator(), occurrence)
             if text is None:
                 break
-            yield name.removeprefix("core/"), text
+            if _is_python(text):
+                yield name.removeprefix("core/"), text
+
+
+def _is_python(text: str) -> bool:
+    """Whether an operator has left a program: `a < not b`, one of them, is none."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _by_numerics(part: str) -> Iterator[tuple[str, str]]:
