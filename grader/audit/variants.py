@@ -23,6 +23,8 @@ def variants(exercise: str) -> Iterator[tuple[str, str, Found]]:
     for name, transformation in {**REWRITTEN, **WRAPPED}.items():
         if name in OUT_OF_JAX and hasattr(catalogue.key(exercise), "GRADIENTS"):
             continue
+        if name in WRAPPED and hasattr(catalogue.key(exercise), "PLAIN_DATA"):
+            continue
         text = transformation(parts, list(catalogue.exercise(exercise).signatures))
         if text is not None and text != joined(parts):
             yield name, "transformation", program(text)

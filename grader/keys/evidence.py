@@ -31,6 +31,8 @@ from grader.model import Misconception
 
 TITLE = "Keep what you found"
 
+PLAIN_DATA = True  # answers have to fit JSON: the audit wraps none of them in arrays
+
 RATES = {"0.1": 0.1, "0.3": 0.3}
 ASKED = Fraction(1, 10**9)  # a number that is repeated as it was asked for, or stored as a float32
 
