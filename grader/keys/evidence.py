@@ -13,6 +13,7 @@ import pytest
 from grader.exact import descent, evidence
 from grader.exact.rounding import Rounded
 from grader.judge import (
+    Asked,
     Due,
     Fields,
     Nothing,
@@ -179,6 +180,7 @@ def test_held_out_loss_is_exact(student):
     """held_out: the loss there, of the weight after six steps at rate 0.1"""
     answer = student.build_evidence()
     features = finite_at(answer, "held_out", "features")
+    require_no_negative_loss(answer, "held_out", "loss")
     due = Fields({"loss": number(evidence.held_out_loss(0.1, features))})
     expect(answer, section("held_out", due))
 
@@ -188,8 +190,16 @@ def test_changed_rate_is_exact(student):
     """changed_rate: whether that rate is stable, and the last loss of six steps at it"""
     answer = student.build_evidence()
     (rate,) = finite_at(answer, "changed_rate", "rate")
+    require_no_negative_loss(answer, "changed_rate", "last_loss")
     due = Fields({"stable": stable(rate), "last_loss": last_loss(rate)})
     expect(answer, section("changed_rate", due))
+
+
+def require_no_negative_loss(answer: Asked, *path: str) -> None:
+    """Near 0 a bound reaches below it; a mean of squares doesn't."""
+    (loss,) = finite_at(answer, *path)
+    rule = f"{': '.join(path)}: a mean of squares is never negative"
+    require(answer, loss >= 0, rule)
 
 
 def stable(rate: Fraction) -> Due:
