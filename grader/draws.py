@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 from hypothesis import strategies as st
 
 T = TypeVar("T")
+C = TypeVar("C")
 
 LENGTHS = (1, 2, 3, 5)
 NOT_FINITE = (math.nan, math.inf, -math.inf)
@@ -62,16 +63,14 @@ def vectors(
         extreme = st.lists(ends(), min_size=length, max_size=length)
         return st.one_of(coarse, coarse, full, extreme)
 
-    drawn = _of_some_length(lengths, of_length)
+    drawn = by_case(lengths, of_length)
     return drawn if zeros else drawn.filter(any)
 
 
-def _of_some_length(
-    lengths: Sequence[int], of_length: Callable[[int], st.SearchStrategy[T]]
-) -> st.SearchStrategy[T]:
-    """What `of_length` draws, for one of `lengths`: strategies made once, not at every draw."""
-    made = {length: of_length(length) for length in lengths}
-    return st.sampled_from(tuple(lengths)).flatmap(made.__getitem__)
+def by_case(cases: Sequence[C], make: Callable[[C], st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
+    """What `make` draws for one of `cases` (lengths, say), its strategies made once for each."""
+    made = {case: make(case) for case in cases}
+    return st.sampled_from(tuple(cases)).flatmap(made.__getitem__)
 
 
 def rates(low: int = 1, high: int = 99) -> st.SearchStrategy[float]:
@@ -108,7 +107,7 @@ def datasets(
     def of_length(length: int) -> st.SearchStrategy[tuple[list[float], list[float]]]:
         return st.tuples(vectors((length,)), vectors((length,)))
 
-    return _of_some_length(lengths, of_length)
+    return by_case(lengths, of_length)
 
 
 def marks(
@@ -142,4 +141,4 @@ def spoiled_vectors(
     def of_length(length: int) -> st.SearchStrategy[list[float]]:
         return st.builds(spoiled, vectors((length,)), marks(length, kinds, some=some))
 
-    return _of_some_length(lengths, of_length)
+    return by_case(lengths, of_length)

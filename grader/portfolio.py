@@ -55,7 +55,7 @@ def portfolio(path: Path) -> Portfolio:
             lambda suite: grade_exercise(found, EXERCISE, suite, sandbox),
             hidden=False,
         )
-        worker = sandbox.load(found.source)
+        worker = sandbox.load(found.source)  # anew: what the checks made it print comes twice
         answer = worker.ask(Question(FUNCTION, ()))
         output = worker.close()
     evidence = answer.value if isinstance(answer, Returned) else None

@@ -252,8 +252,7 @@ class Suite:
             return False
         inner = inspect.unwrap(_inner(item.obj))
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Hypothesis warns of `assume` outside of a draw
+            with _outside_of_a_draw():
                 for named in inputs:
                     inner(**named)
         except Exception:  # a wrong answer, or a fault: told apart when the check runs as always
@@ -267,22 +266,21 @@ class Suite:
             return
         before, check.memo = check.memo, {}
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Hypothesis warns of `assume` outside of a draw
+            with _outside_of_a_draw():
                 inspect.unwrap(_inner(item.obj))(**check.inputs[0])
         except judge.Wrong as wrong:
             wrong.message = f"two answers to one question: asked again, {wrong.message}"
             check.failure = wrong
         except Exception as error:  # the check's fault or the grader's
             check.error = error
+        changed = []
         for key, answer in check.memo.items():
-            if repr(before.get(key)) == repr(answer):
+            if key not in before:
+                continue
+            if repr(before[key]) == repr(answer):  # by their texts: NaN is not equal to itself
                 run.settle(key, answer)
-        changed = [  # by their texts: NaN is not equal to itself
-            key
-            for key, answer in check.memo.items()
-            if repr(before.get(key, answer)) != repr(answer)
-        ]
+            else:
+                changed.append(key)
         if changed and check.failure is None:
             name = run.transcript[changed[0]].question.function
             note = f"{name} gave two different answers to one question, both right"
@@ -404,6 +402,14 @@ class _Engine:
             check.inputs.append(named)  # not one that the check itself turned down
 
         return watched
+
+
+@contextmanager
+def _outside_of_a_draw() -> Iterator[None]:
+    """A check called by us and not by Hypothesis, which warns of `assume` then."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _inner(function: Any) -> Any:

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.draws import any_rates, datasets, factors, weights
+from grader.draws import (
+    any_rates,
+    by_case,
+    datasets,
+    factors,
+    weights,
+)
 from grader.exact import clipped, descent
 from grader.exact.rounding import Rounded, gamma, rounded
 from grader.judge import Number, Several, expect, number, numbers
@@ -144,8 +150,7 @@ def runs(shares: tuple[float, ...], multipliers: tuple[float, ...]) -> st.Search
         )
         return st.tuples(*parts).map(lambda drawn: arguments(steps, drawn))
 
-    by_case = {case: of_length(*case) for case in STEPS_AND_LENGTHS}
-    drawn = st.sampled_from(STEPS_AND_LENGTHS).flatmap(by_case.__getitem__)
+    drawn = by_case(STEPS_AND_LENGTHS, lambda case: of_length(*case))
 
     def is_asked(run: Run) -> bool:
         return abs(descent.error_multiplier(run[0], run[3]).value) < 8

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.draws import any_rates, datasets, factors
+from grader.draws import (
+    any_rates,
+    by_case,
+    datasets,
+    factors,
+)
 from grader.exact import descent, scaled
 from grader.exact.rounding import Rounded, gamma, rounded
 from grader.judge import Due, Number, Raises, Several, expect, number, numbers
@@ -123,8 +128,7 @@ def comparisons(multipliers: tuple[float, ...]) -> st.SearchStrategy[Comparison]
         parts = st.sampled_from(multipliers), SCALES, datasets((length,))
         return st.tuples(*parts).map(lambda drawn: arguments(steps, *drawn))
 
-    by_case = {case: of_length(*case) for case in STEPS_AND_LENGTHS}
-    drawn = st.sampled_from(STEPS_AND_LENGTHS).flatmap(by_case.__getitem__)
+    drawn = by_case(STEPS_AND_LENGTHS, lambda case: of_length(*case))
 
     def is_asked(case: Comparison) -> bool:
         rate, _, steps, features, targets = case

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.draws import NOT_FINITE, eighths, ends, full_float32, spoiled, vectors
+from grader.draws import (
+    NOT_FINITE,
+    by_case,
+    eighths,
+    ends,
+    full_float32,
+    spoiled,
+    vectors,
+)
 from grader.exact import guarded
 from grader.exact.enclosures import root
 from grader.exact.rounding import Rounded
@@ -120,7 +128,7 @@ def behind_the_mask(
     return spoiled(residuals, marked), mask
 
 
-masks = st.sampled_from(LENGTHS).flatmap({n: masked(n) for n in LENGTHS}.__getitem__)
+masks = by_case(LENGTHS, masked)
 
 # --- hidden checks -------------------------------------------------------------------------------
 

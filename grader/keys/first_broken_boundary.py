@@ -14,7 +14,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.draws import NOT_FINITE, eighths, full_float32, marks, spoiled
+from grader.draws import (
+    NOT_FINITE,
+    by_case,
+    eighths,
+    full_float32,
+    marks,
+    spoiled,
+)
 from grader.exact import descent
 from grader.judge import Due, Nothing, Text, expect
 from grader.model import Misconception
@@ -207,7 +214,7 @@ def of_length(length: int) -> st.SearchStrategy[tuple[Floats, Floats]]:
     return pair.filter(lambda pair: any(pair[0]))
 
 
-data = st.sampled_from(LENGTHS).flatmap({n: of_length(n) for n in LENGTHS}.__getitem__)
+data = by_case(LENGTHS, of_length)
 
 
 def _rate(features: Floats, part: float) -> float:
@@ -227,9 +234,7 @@ def _row(row: tuple[float, float, float]) -> Floats:
 
 
 rows = st.tuples(eighths(), eighths(), eighths()).map(_row)
-histories = st.sampled_from((1, 3)).flatmap(
-    {k: st.lists(rows, min_size=k, max_size=k) for k in (1, 3)}.__getitem__
-)
+histories = by_case((1, 3), lambda k: st.lists(rows, min_size=k, max_size=k))
 
 
 def _broken(

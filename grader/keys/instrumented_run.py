@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.draws import (
+    by_case,
     eighths,
     full_float32,
     marks,
@@ -208,7 +209,7 @@ def of_length(length: int) -> st.SearchStrategy[tuple[Floats, Floats]]:
     return st.one_of(st.tuples(coarse, coarse), st.tuples(full, full))
 
 
-data = st.sampled_from(LENGTHS).flatmap({n: of_length(n) for n in LENGTHS}.__getitem__)
+data = by_case(LENGTHS, of_length)
 
 parts = st.integers(1, 23)
 """How far a step goes, in sixteenths of the largest stable rate: multipliers from 7/8 to -15/8."""
@@ -277,7 +278,7 @@ def norms_of(length: int) -> st.SearchStrategy[tuple[Floats, float]]:
     return st.tuples(norms, st.sampled_from(FACTORS)).filter(clear)
 
 
-jumps = st.sampled_from((1, 2, 3, 5)).flatmap({n: norms_of(n) for n in (1, 2, 3, 5)}.__getitem__)
+jumps = by_case((1, 2, 3, 5), norms_of)
 
 
 def _record(columns: Sequence[Floats], turn: int) -> Table:
@@ -294,7 +295,7 @@ def records(length: int) -> st.SearchStrategy[Table]:
     )
 
 
-any_record = st.sampled_from(LENGTHS).flatmap({n: records(n) for n in LENGTHS}.__getitem__)
+any_record = by_case(LENGTHS, records)
 
 # --- hidden checks -------------------------------------------------------------------------------
 
@@ -394,7 +395,7 @@ def test_first_bad_number_is_found(student, record):
 
 
 @pytest.mark.points(0.5, about="first_nonfinite", draws=10)
-@given(case=st.sampled_from(LENGTHS).flatmap({n: of_length(n) for n in LENGTHS}.__getitem__))
+@given(case=by_case(LENGTHS, of_length))
 @example(case=([0.0], [0.0]))
 def test_finite_record_has_none(student, case):
     """first_nonfinite is None for a record that is finite throughout"""

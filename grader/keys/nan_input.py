@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from grader.draws import (
     NOT_FINITE,
     Marks,
+    by_case,
     marks,
     spoiled,
     spoiled_vectors,
@@ -143,9 +144,8 @@ Repair: TypeAlias = tuple[list[float], list[float], list[float]]
 
 
 def by_length(make: Callable[[int], st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
-    """What `make` draws for one of the lengths; its strategies are made once."""
-    made = {length: make(length) for length in LENGTHS}
-    return st.sampled_from(LENGTHS).flatmap(made.__getitem__)
+    """What `make` draws for one of the lengths."""
+    return by_case(LENGTHS, make)
 
 
 def places(length: int) -> st.SearchStrategy[tuple[list[float], int]]:
@@ -190,13 +190,12 @@ choices = st.integers(0, 59)  # of one of up to three places
 # A length of 1 is where arrays are broadcast.
 TWO_LENGTHS = ((1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2))
 
-of_two_lengths = st.sampled_from(TWO_LENGTHS).flatmap(
-    {
-        (n, m): st.tuples(
-            st.builds(spoiled, vectors((n,)), marks(n, (NAN,), some=False)), vectors((m,))
-        )
-        for n, m in TWO_LENGTHS
-    }.__getitem__
+of_two_lengths = by_case(
+    TWO_LENGTHS,
+    lambda lengths: st.tuples(
+        st.builds(spoiled, vectors((lengths[0],)), marks(lengths[0], (NAN,), some=False)),
+        vectors((lengths[1],)),
+    ),
 )
 """Features, with NaN or not, and a finite source that is longer or shorter."""
 

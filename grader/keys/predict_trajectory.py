@@ -8,7 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.draws import any_rates, vectors, weights
+from grader.draws import (
+    any_rates,
+    by_case,
+    vectors,
+    weights,
+)
 from grader.exact import descent, predicted
 from grader.exact.rounding import Rounded, mean, rounded, total, vector
 from grader.judge import Number, Numbers, Text, expect, number, numbers
@@ -122,8 +127,7 @@ def cases(multipliers: tuple[float, ...]) -> st.SearchStrategy[Case]:
         made = st.tuples(st.sampled_from(multipliers), features)
         return made.map(lambda drawn: (rate_near(*drawn), steps, drawn[1]))
 
-    by_case = {case: of_length(*case) for case in STEPS_AND_LENGTHS}
-    drawn = st.sampled_from(STEPS_AND_LENGTHS).flatmap(by_case.__getitem__)
+    drawn = by_case(STEPS_AND_LENGTHS, lambda case: of_length(*case))
     settles = multipliers[0] > -1
 
     def is_asked(case: Case) -> bool:

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.draws import LENGTHS, eighths, full_float32, vectors
+from grader.draws import (
+    LENGTHS,
+    by_case,
+    eighths,
+    full_float32,
+    vectors,
+)
 from grader.exact import softmax as exact
 from grader.exact.enclosures import Enclosed, exponential
 from grader.judge import Number, Numbers, Truth, expect, number, numbers
@@ -129,16 +135,10 @@ def ahead(logits: Floats, place: int, gap: float, centre: float) -> Floats:
     return moved([gap if i == place else z for i, z in enumerate(logits)], centre)
 
 
-logits_of_any_size = st.sampled_from(LENGTHS).flatmap(
-    {n: any_logits(n) for n in LENGTHS}.__getitem__
-)
-logits_of_few = st.sampled_from(FEW).flatmap({n: any_logits(n) for n in FEW}.__getitem__)
-labelled = st.sampled_from(FEW).flatmap({n: with_label(n) for n in FEW}.__getitem__)
-confident = (
-    st.sampled_from(FEW)
-    .flatmap({n: by_confidence(n) for n in FEW}.__getitem__)
-    .filter(lambda case: exact.confidence_is_asked(*case))
-)
+logits_of_any_size = by_case(LENGTHS, any_logits)
+logits_of_few = by_case(FEW, any_logits)
+labelled = by_case(FEW, with_label)
+confident = by_case(FEW, by_confidence).filter(lambda case: exact.confidence_is_asked(*case))
 
 # --- hidden checks -------------------------------------------------------------------------------
 

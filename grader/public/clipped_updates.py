@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.draws import eighths, factors, rates
+from grader.draws import (
+    by_case,
+    eighths,
+    factors,
+    rates,
+)
 from grader.judge import (
     Number,
     Several,
@@ -46,8 +51,7 @@ def runs() -> st.SearchStrategy[Run]:
             eighths(),
         )
 
-    by_case = {case: of_length(*case) for case in STEPS_AND_LENGTHS}
-    return st.sampled_from(STEPS_AND_LENGTHS).flatmap(by_case.__getitem__)
+    return by_case(STEPS_AND_LENGTHS, lambda case: of_length(*case))
 
 
 @pytest.mark.points(0.5, about="clip_gradient")

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.draws import eighths, factors, rates
+from grader.draws import (
+    by_case,
+    eighths,
+    factors,
+    rates,
+)
 from grader.judge import (
     Number,
     Several,
@@ -37,8 +42,7 @@ def comparisons() -> st.SearchStrategy[Comparison]:
             st.lists(eighths(), min_size=length - 1, max_size=length - 1).map(lambda y: [40.0, *y]),
         )
 
-    by_case = {case: of_length(*case) for case in STEPS_AND_LENGTHS}
-    return st.sampled_from(STEPS_AND_LENGTHS).flatmap(by_case.__getitem__)
+    return by_case(STEPS_AND_LENGTHS, lambda case: of_length(*case))
 
 
 @pytest.mark.points(0.5, about="scaled_ceiling")
@@ -87,8 +91,7 @@ def coarse_data() -> st.SearchStrategy[tuple[list[float], list[float]]]:
         entries = st.lists(eighths(), min_size=length, max_size=length)
         return st.tuples(entries.filter(any), entries)
 
-    made = {length: of_length(length) for length in (1, 2, 3)}
-    return st.sampled_from((1, 2, 3)).flatmap(made.__getitem__)
+    return by_case((1, 2, 3), of_length)
 
 
 @pytest.mark.points(0.5, about="standardize", draws=10)

@@ -14,7 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.draws import eighths, factors, weights
+from grader.draws import (
+    by_case,
+    eighths,
+    factors,
+    weights,
+)
 from grader.judge import (
     Due,
     Fields,
@@ -38,15 +43,13 @@ NOT_FINITE = OneOf(tuple(Numbers((1,), (Number(kind),)) for kind in (NAN, INF, -
 CASES = ((1, 3), (2, 6), (3, 3))  # lengths, and numbers of steps
 
 positive = st.integers(1, 99).map(lambda k: k / 8)
-data = st.sampled_from(CASES).flatmap(
-    {
-        case: st.tuples(
-            st.just(case[1]),
-            st.lists(positive, min_size=case[0], max_size=case[0]),
-            st.lists(eighths(), min_size=case[0], max_size=case[0]),
-        )
-        for case in CASES
-    }.__getitem__
+data = by_case(
+    CASES,
+    lambda case: st.tuples(
+        st.just(case[1]),
+        st.lists(positive, min_size=case[0], max_size=case[0]),
+        st.lists(eighths(), min_size=case[0], max_size=case[0]),
+    ),
 )
 
 

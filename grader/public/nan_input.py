@@ -11,16 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.draws import marks, spoiled, spoiled_vectors, vectors, weights
+from grader.draws import by_case, marks, spoiled, spoiled_vectors, vectors, weights
 from grader.judge import expect, finite_number, finite_numbers, gamma, number, numbers
 
 LENGTHS = (1, 2, 3)
 
-cases = st.sampled_from(LENGTHS).flatmap(
-    {
-        n: st.tuples(vectors((n,)), vectors((n,)), vectors((n,)), st.integers(0, n - 1))
-        for n in LENGTHS
-    }.__getitem__
+cases = by_case(
+    LENGTHS,
+    lambda n: st.tuples(vectors((n,)), vectors((n,)), vectors((n,)), st.integers(0, n - 1)),
 )
 
 

@@ -14,7 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.draws import eighths, rates, vectors
+from grader.draws import (
+    by_case,
+    eighths,
+    rates,
+    vectors,
+)
 from grader.judge import Number, expect, finite_number, finite_numbers, gamma, number, numbers
 
 STEPS_AND_LENGTHS = ((1, 1), (2, 3), (3, 2))
@@ -30,8 +35,7 @@ def runs() -> st.SearchStrategy[Run]:
         small = st.integers(1, 64).map(lambda k: k / 1024)
         return st.tuples(small, st.just(steps), st.lists(feature, min_size=length, max_size=length))
 
-    by_case = {case: of_length(*case) for case in STEPS_AND_LENGTHS}
-    return st.sampled_from(STEPS_AND_LENGTHS).flatmap(by_case.__getitem__)
+    return by_case(STEPS_AND_LENGTHS, lambda case: of_length(*case))
 
 
 def apart(run: Run, largest: Fraction) -> Fraction:

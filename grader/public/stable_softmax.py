@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.draws import eighths
+from grader.draws import by_case, eighths
 from grader.judge import expect, finite_number, finite_numbers, gamma, number, numbers
 
 LENGTHS = (1, 2, 3)
 SHIFTS = (-900.0, -12.5, 7.0, 90.5, 900.0)
 
-logits_of_few = st.sampled_from(LENGTHS).flatmap(
-    {n: st.lists(eighths(), min_size=n, max_size=n) for n in LENGTHS}.__getitem__
-)
+logits_of_few = by_case(LENGTHS, lambda n: st.lists(eighths(), min_size=n, max_size=n))
 shifts = st.sampled_from(SHIFTS)
 
 

@@ -15,7 +15,6 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 RATES = ("0.1", "0.3")
-STEPS = 6
 
 
 def page(

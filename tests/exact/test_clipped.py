@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from grader.exact import clipped
-from grader.exact.rounding import Rounded
 from grader.public import lesson
 from tests.exact.faithful import (
     backwards_loss,
@@ -31,6 +30,7 @@ from tests.exact.faithful import (
     python_slope,
 )
 from tests.exact.inputs import Floats
+from tests.exact.measuring import error_in_bounds
 
 DRAWS = int(os.environ.get("CLIPPED_DRAWS", "150"))
 single = np.float32
@@ -190,16 +190,6 @@ def flat(run: tuple[Any, Any]) -> list[Any]:
     return [final, *(item for row in rows for item in row)]
 
 
-def in_bounds(got: list[Any], due: list[Rounded]) -> float:
-    assert len(got) == len(due)
-    largest = 0.0
-    for item, number in zip(got, due, strict=True):
-        error = abs(Fraction(float(item)) - number.value)
-        if error:
-            largest = max(largest, float(error / number.bound) if number.bound else float("inf"))
-    return largest
-
-
 def test_no_right_run_is_outside_its_bound():
     largest: dict[str, float] = defaultdict(float)
     with warnings.catch_warnings():
@@ -207,7 +197,7 @@ def test_no_right_run_is_outside_its_bound():
         for case in drawn(DRAWS):
             due = flat(clipped.run(*case.arguments))
             for name, program in PROGRAMS.items():
-                found = in_bounds(flat(program(case)), due)
+                found = error_in_bounds(flat(program(case)), due)
                 assert found <= 1, (name, found, case)
                 largest[name] = max(largest[name], found)
     print(*(f"{error:.3f} {name}" for name, error in sorted(largest.items())), sep="\n")
@@ -240,14 +230,16 @@ def test_single_quantities_are_within_their_bounds():
         g, c, r = single(gradient), single(clip), single(rate)
         due = clipped.clip_gradient(gradient, clip)
         for limit in (limited, limited_by_norm, limited_by_factor):
-            assert in_bounds([limit(g, c), limit(gradient, clip)], [due, due]) <= 1
+            assert error_in_bounds([limit(g, c), limit(gradient, clip)], [due, due]) <= 1
         far = clipped.move_bound(rate, clip)
         measured = r * limited_by_norm(single(1000.0) * c, c)
-        assert in_bounds([r * c, rate * clip, measured], [far] * 3) <= 1
+        assert error_in_bounds([r * c, rate * clip, measured], [far] * 3) <= 1
         count, total = int(rng.integers(0, 8)), 7
         share = clipped.share(count, total)
         flags = single([1.0] * count + [0.0] * (total - count))
-        assert in_bounds([flags.mean(), 1 - (1 - flags).mean(), count / total], [share] * 3) <= 1
+        assert (
+            error_in_bounds([flags.mean(), 1 - (1 - flags).mean(), count / total], [share] * 3) <= 1
+        )
 
 
 def test_the_page_s_case_is_exact():

@@ -16,7 +16,8 @@ import numpy as np
 
 from grader.exact import instrumented
 from grader.exact.rounding import Rounded
-from tests.exact.test_clipped import PROGRAMS, Case, drawn, flat, in_bounds, single
+from tests.exact.measuring import error_in_bounds
+from tests.exact.test_clipped import PROGRAMS, Case, drawn, flat, single
 
 DRAWS = int(os.environ.get("INSTRUMENTED_DRAWS", "100"))
 NO_CLIP = 1e37
@@ -61,7 +62,7 @@ def test_no_right_record_is_outside_its_bounds():
                 for column, found in columns(case, program(case), exact).items():
                     numbers = exact[column.partition(",")[0]]
                     pairs = [(x, d) for x, d in zip(found, numbers, strict=True) if x is not None]
-                    error = in_bounds([x for x, _ in pairs], [d for _, d in pairs])
+                    error = error_in_bounds([x for x, _ in pairs], [d for _, d in pairs])
                     assert error <= 1, (name, column, error, case)
                     largest[column] = max(largest[column], error)
     print(*(f"{error:.3f} {name}" for name, error in sorted(largest.items())), sep="\n")
@@ -125,7 +126,7 @@ def test_ratios_are_within_their_bound():
             np.sqrt(u * u / (w * w)),
             np.exp(np.log(abs(u)) - np.log(abs(w))),
         ]
-        largest = max(largest, in_bounds(ways, [exact] * len(ways)))
+        largest = max(largest, error_in_bounds(ways, [exact] * len(ways)))
     print(f"{largest:.3f}")
     assert 0.03 < largest <= 1
     assert instrumented.ratio(0, 0) == Rounded(Fraction(0))

@@ -19,6 +19,7 @@ from grader.exact import predicted
 from grader.exact.rounding import Rounded
 from tests.exact.faithful import CLOSED, CURVATURES, RUNNERS, f32
 from tests.exact.inputs import Floats
+from tests.exact.measuring import error_in_bounds
 
 DRAWS = int(os.environ.get("PREDICTED_DRAWS", "150"))
 STEPS = (1, 3, 6)
@@ -142,16 +143,6 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def in_bounds(got: Any, due: list[Rounded]) -> float:
-    assert len(got) == len(due)
-    largest = 0.0
-    for item, number in zip(got, due, strict=True):
-        error = abs(Fraction(float(item)) - number.value)
-        if error:
-            largest = max(largest, float(error / number.bound) if number.bound else float("inf"))
-    return largest
-
-
 def test_no_right_prediction_is_outside_its_bound():
     largest: dict[str, float] = defaultdict(float)
     with warnings.catch_warnings():
@@ -160,7 +151,7 @@ def test_no_right_prediction_is_outside_its_bound():
             weights, losses = due(case)
             for name, program in PROGRAMS.items():
                 got = program(case)
-                found = in_bounds(got[0], weights), in_bounds(got[1], losses)
+                found = error_in_bounds(got[0], weights), error_in_bounds(got[1], losses)
                 assert max(found) <= 1, (name, found, case)
                 for what, error in zip(("weights", "losses"), found, strict=True):
                     largest[f"{what}, {name}"] = max(largest[f"{what}, {name}"], error)
@@ -184,7 +175,7 @@ def test_a_rate_that_is_off_by_a_thousandth_is_outside_the_bound(what):
                 what
             ]
             asked += 1
-            outside += in_bounds([item.value for item in wrong], due(case)[what]) > 1
+            outside += error_in_bounds([item.value for item in wrong], due(case)[what]) > 1
     assert asked > 30
     assert outside == asked
 

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from grader.exact import scaled
-from grader.exact.rounding import Rounded
 from tests.exact.faithful import CLOSED, RUNNERS, f32
 from tests.exact.inputs import Floats
+from tests.exact.measuring import error_in_bounds
 
 DRAWS = int(os.environ.get("SCALED_DRAWS", "150"))
 SLOW = {"JAX", "JAX, autodiff"}
@@ -142,16 +142,6 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def in_bounds(got: Any, due: list[Rounded]) -> float:
-    assert len(got) == len(due)
-    largest = 0.0
-    for item, number in zip(got, due, strict=True):
-        error = abs(Fraction(float(item)) - number.value)
-        if error:
-            largest = max(largest, float(error / number.bound) if number.bound else float("inf"))
-    return largest
-
-
 def test_no_right_comparison_is_outside_its_bound():
     largest: dict[str, float] = defaultdict(float)
     with warnings.catch_warnings():
@@ -159,7 +149,7 @@ def test_no_right_comparison_is_outside_its_bound():
         for case in drawn(DRAWS):
             due = scaled.comparison(*case.arguments)
             for name, program in PROGRAMS.items():
-                found = [in_bounds(*pair) for pair in zip(program(case), due, strict=True)]
+                found = [error_in_bounds(*pair) for pair in zip(program(case), due, strict=True)]
                 assert max(found) <= 1, (name, found, case)
                 largest[name] = max(largest[name], *found)
     print(*(f"{error:.3f} {name}" for name, error in sorted(largest.items())), sep="\n")
@@ -171,11 +161,11 @@ def test_a_ratio_or_a_rate_that_is_off_by_a_thousandth_is_outside_the_bound():
     for case in drawn(300, seed=32):
         first, second, ratio = scaled.comparison(*case.arguments)
         asked += 1
-        ratios += in_bounds([off * item.value for item in ratio], ratio) > 1
+        ratios += error_in_bounds([off * item.value for item in ratio], ratio) > 1
         wrong, _, _ = scaled.comparison(Fraction(case.rate) * off, *case.arguments[1:])
         if case.steps > 1 and any(w.value for w in first):
             moved = [item.value for item in wrong]
-            rates += min(in_bounds(moved, first), in_bounds(moved, second)) > 1
+            rates += min(error_in_bounds(moved, first), error_in_bounds(moved, second)) > 1
         else:
             rates += 1
     assert asked > 100
@@ -210,10 +200,10 @@ def test_standardized_data_is_within_its_bounds():
                 (x / found, f32(case.targets) / found),
                 (x * inverse, f32(case.targets) * inverse),
             ):
-                error = in_bounds([found, *parts[0], *parts[1]], due)
+                error = error_in_bounds([found, *parts[0], *parts[1]], due)
                 assert error <= 1, (name, case)
                 largest[name] = max(largest[name], error)
-        assert in_bounds([item.value * Fraction(1001, 1000) for item in due], due) > 100
+        assert error_in_bounds([item.value * Fraction(1001, 1000) for item in due], due) > 100
     print(*(f"{error:.3f} {name}" for name, error in sorted(largest.items())), sep="\n")
 
 
@@ -225,8 +215,8 @@ def test_compensated_rates_are_within_their_bounds():
         scale *= float(rng.choice([-1, 1]))
         due = scaled.compensated(rate, scale)
         for way in RATES.values():
-            largest = max(largest, in_bounds([way(single(rate), single(scale))], [due]))
-        assert in_bounds([due.value * Fraction(1001, 1000)], [due]) > 100
+            largest = max(largest, error_in_bounds([way(single(rate), single(scale))], [due]))
+        assert error_in_bounds([due.value * Fraction(1001, 1000)], [due]) > 100
     print(f"{largest:.3f}")
     assert largest <= 1
 
