@@ -1,5 +1,6 @@
 """Between the model and the wire: a question's arguments, and a worker's reply as an `Answer`."""
 
+import base64
 import struct
 from typing import Any
 
@@ -20,6 +21,8 @@ _FORMATS = {"bool": "?", "int64": "q", "uint64": "Q", "float32": "f", "float64":
 MAX_KINDS = 20
 MAX_MESSAGE = 4_000  # characters kept of an exception's name and of its message
 MAX_LINE = 10**7
+MAX_PIXELS = 4_000  # of a picture's side
+_PNG_HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
 
 def call_of(question: Question) -> tuple[str, list[Any] | None, bool]:
@@ -48,6 +51,25 @@ def answer_from(reply: Any) -> Answer:
             said = _text(message[:MAX_MESSAGE])
             return Raised(_text(name[:MAX_MESSAGE]), names, said, known_line)
     raise ValueError("an unknown reply")
+
+
+def picture_from(reply: Any) -> bytes | None:
+    """A worker's reply to "draw": a PNG file, None where there is no further one.
+
+    Empty for one that was not drawn. ValueError for what no honest worker sends: other bytes, or a
+    picture that would take a viewer's memory.
+    """
+    if reply is None:
+        return None
+    if not (isinstance(reply, list) and all(isinstance(part, str) for part in reply)):
+        raise ValueError("an unknown reply")
+    picture = base64.b64decode("".join(reply), validate=True)
+    if picture:
+        sides = picture[len(_PNG_HEAD) :][:8]
+        known = picture.startswith(_PNG_HEAD) and len(sides) == 8
+        if not known or not all(0 < side <= MAX_PIXELS for side in struct.unpack(">II", sides)):
+            raise ValueError("no picture, or too large a one")
+    return picture
 
 
 def _text(text: str) -> str:

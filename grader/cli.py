@@ -158,7 +158,7 @@ def grade(
         students = [(outline.student, outline.files) for _, outline in jobs]
         typer.echo(text.found_table(found.layout, names, students, found.left_out, found.notes))
         with Progress(len(jobs)) as progress:
-            reports = batch.grade_class(jobs, setup, files, workers, progress.step)
+            reports = batch.grade_class(jobs, setup, files, workers, lambda _: progress.step())
     results.replace_file(out / "summary.csv", table.summary_csv(reports).encode("utf-8"))
     typer.echo(text.class_table(reports))
     typer.echo(f"wrote {out / 'results.jsonl'} and {out / 'summary.csv'}")
@@ -286,6 +286,59 @@ def course_init(
 
     for line in init(folder, clone()):
         typer.echo(line)
+
+
+@course_app.command("autograde")
+@told_plainly
+def course_autograde(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A course of nbgrader's.")],
+    assignment: Annotated[str, typer.Argument(help="The name of the assignment.")],
+    workers: Annotated[int, typer.Option(min=1, help="Submissions graded at a time.")] = 1,
+    force: Annotated[
+        bool, typer.Option("--force", help="Grade what was graded before, too.")
+    ] = False,
+) -> None:
+    """Do what `nbgrader autograde` does, several submissions at a time. Exit 0: every submission
+    has its score, 1: some don't, 2: usage."""
+    from grader.course.autograding import autograde, handed_in
+    from grader.escapes import named
+    from grader.progress import Progress
+
+    jobs = handed_in(folder, assignment)
+    with Progress(len(jobs)) as progress:
+        found = autograde(folder, jobs, workers, force, progress.step)
+    for student, done in sorted(found.items()):
+        points = "no score: " + done.why if done.score is None else f"{done.score:g}"
+        typer.echo(f"{named(student)}: {points}")
+    failed = [named(student) for student, done in sorted(found.items()) if done.score is None]
+    if failed:
+        _fail(f"could not grade: {', '.join(failed)}", 1)
+
+
+@course_app.command("export")
+@told_plainly
+def course_export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A course of nbgrader's.")],
+    graded: Annotated[Path, typer.Option("--results", help="What `grader grade` wrote.")],
+    db: Annotated[
+        str | None, typer.Option(help="The grade book's URL, if not the one in its settings.")
+    ] = None,
+    times: Annotated[
+        Path | None, typer.Option(help="CSV: student, timestamp, and perhaps exercise.")
+    ] = None,
+) -> None:
+    """Write the scores that `grader grade` found to the course's grade book. Exit 0: it has all of
+    them, 1: some are left out, 2: usage."""
+    from grader import results
+    from grader.course.export import export, read_times
+
+    handed_in = read_times(times) if times else None
+    done = export(folder, results.read_results(graded), db, handed_in)
+    for line in done.withdrawn:
+        typer.echo(line)
+    typer.echo(f"wrote {done.scores} scores to the grade book")
+    if done.undetermined:
+        _fail("left out, as it stands in the grade book: " + "\n".join(done.undetermined), 1)
 
 
 def main() -> None:

@@ -48,11 +48,17 @@ def grade(path: str | Path, exercise: str | None = None, isolation: str = "auto"
 
 
 def grade_one(
-    submission: Submission, names: Sequence[str], suite: Suite, sandbox: Sandbox
+    submission: Submission,
+    names: Sequence[str],
+    suite: Suite,
+    sandbox: Sandbox,
+    pictures: bool = False,
 ) -> Report:
-    """The report on one submission that was read."""
+    """The report on one submission that was read; with the `pictures` that its pages draw."""
     started = time.monotonic()
-    exercises = [grade_exercise(submission.found[name], name, suite, sandbox) for name in names]
+    exercises = [
+        grade_exercise(submission.found[name], name, suite, sandbox, pictures) for name in names
+    ]
     return Report(
         student=submission.student,
         score=total([exercise.score for exercise in exercises]),
@@ -64,13 +70,15 @@ def grade_one(
     )
 
 
-def grade_exercise(found: Found, name: str, suite: Suite, sandbox: Sandbox) -> ExerciseReport:
+def grade_exercise(
+    found: Found, name: str, suite: Suite, sandbox: Sandbox, pictures: bool = False
+) -> ExerciseReport:
     """The report on one exercise; a fault of the grader's own makes it `not_graded`."""
-    return examined(found, name, suite, sandbox)[0]
+    return examined(found, name, suite, sandbox, pictures)[0]
 
 
 def examined(
-    found: Found, name: str, suite: Suite, sandbox: Sandbox
+    found: Found, name: str, suite: Suite, sandbox: Sandbox, pictures: bool = False
 ) -> tuple[ExerciseReport, Findings]:
     """The report on one exercise, and what it was made from."""
     exercise = catalogue.exercise(name)
@@ -86,13 +94,15 @@ def examined(
         ask = _asking(worker.ask, found, worker.events)
         findings = suite.run(exercise, ask)
         series = _series(name, ask, findings)
+        drawn = worker.pictures() if pictures else []
     finally:
         output = worker.close()
     events = [found.told(event) for event in worker.events[:MAX_EVENTS]]
     if len(worker.events) > MAX_EVENTS:
         events.append(f"... and {len(worker.events) - MAX_EVENTS} more that went wrong in loading")
     notes = dict.fromkeys([*found.notes, *events, *findings.notes])
-    return _report(exercise, found, findings, list(notes), output, series), findings
+    report = _report(exercise, found, findings, list(notes), output, series)
+    return msgspec.structs.replace(report, pictures=drawn), findings
 
 
 def _failing(fault: GraderFault) -> Callable[[Question], Answer]:

@@ -211,7 +211,8 @@ class CheckReport(Struct, frozen=True):
 
 
 class ExerciseReport(Struct, frozen=True):
-    """One exercise of one submission. `series` holds what pictures need, by name of the run."""
+    """One exercise of one submission. `series` holds what pictures need, by name of the run;
+    `pictures` are PNG files that the page itself drew, where they were asked for."""
 
     name: str
     file: str | None
@@ -222,6 +223,7 @@ class ExerciseReport(Struct, frozen=True):
     output: str
     checks: list[CheckReport]
     series: dict[str, Any] = {}
+    pictures: list[bytes] = []
 
 
 class Report(Struct, frozen=True):

@@ -7,19 +7,17 @@ from typing import Self
 import rich.console
 import rich.progress
 
-from grader.model import Report
-
 
 class Progress:
-    """Counts reports as they come; a context manager."""
+    """Counts submissions as they are done; a context manager."""
 
     def __init__(self, total: int) -> None:
         console = rich.console.Console(file=sys.stderr)
         self._bar = rich.progress.Progress(console=console, disable=not sys.stderr.isatty())
         self._task = self._bar.add_task("grading", total=total)
 
-    def step(self, report: Report) -> None:
-        """One more submission has its report."""
+    def step(self) -> None:
+        """One more submission is done."""
         self._bar.advance(self._task)
 
     def __enter__(self) -> Self:

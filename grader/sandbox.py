@@ -14,7 +14,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
-from grader.answers import answer_from, call_of
+from grader.answers import answer_from, call_of, picture_from
 from grader.confinement import Confinement
 from grader.errors import GraderFault
 from grader.model import Answer, Crashed, Question, Raised, TimedOut
@@ -29,6 +29,7 @@ from grader.processes import (
 )
 
 CPU_GRAIN = 1.0  # seconds: no less can be granted, and limit and account differ by parts of it
+MAX_PICTURES = 8  # of one exercise file
 MAX_RELOADS = 5  # fresh processes for cells that end theirs while they load
 
 
@@ -185,6 +186,24 @@ class Worker:
             answer = self._end(lost)
             self._blameless = self._blameless or bool(others)
             return answer
+
+    def pictures(self) -> list[bytes]:
+        """The figures that the student's code has drawn and left open, as PNG files.
+
+        Those of a process that has ended are not drawn again: no marks rest on them.
+        """
+        found: list[bytes] = []
+        while self._process is not None and not self._used_up() and len(found) < MAX_PICTURES:
+            try:
+                drawn = self._exchange("draw", len(found), cpu=self._limits.call_cpu)
+                picture = picture_from(drawn)
+            except (Lost, ValueError) as error:
+                self._end(error if isinstance(error, Lost) else Lost("forged"))
+                break
+            if picture is None:
+                break
+            found.append(picture)
+        return [picture for picture in found if picture]
 
     # --- the process -----------------------------------------------------------------------------
 

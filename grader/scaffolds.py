@@ -152,14 +152,6 @@ def notebook_bytes(notebook: NotebookNode) -> bytes:
     return f"{text}\n".encode()
 
 
-def nbgrader_config() -> str:
-    """Return an `nbgrader_config.py` with which `nbgrader generate_assignment` makes our pages."""
-    lines = ["c = get_config()  # noqa: F821"]
-    for owner, options in NBGRADER_SETTINGS.items():
-        lines += [f"c.{owner}.{option} = {value!r}" for option, value in options.items()]
-    return "\n".join(lines) + "\n"
-
-
 def render_pages(root: Path) -> dict[Path, bytes]:
     """Return every generated page of the clone at `root`: path below `root`, and content."""
     folder, exercises = root / "solutions", Path("exercises")

@@ -1,7 +1,8 @@
 """`check("NAME")` as the last line of a page: the public checks on the functions defined there."""
 
+import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from grader import catalogue
 from grader.grading import named_checks
@@ -18,6 +19,8 @@ def check(name: str, namespace: dict[str, Any] | None = None) -> None:
     AssertionError in a notebook when a check does not pass, so that nbgrader's Validate sees it;
     a script ends with status 1 instead, without a traceback. UsageError for an unknown name.
     """
+    if os.environ.get("NBGRADER_EXECUTION") == "autograde":
+        _end_the_kernel(name)
     caller = sys._getframe(1)
     scope = caller.f_globals if namespace is None else namespace
     exercise = catalogue.exercise(name)
@@ -41,6 +44,19 @@ def check(name: str, namespace: dict[str, Any] | None = None) -> None:
     if namespace is None and _is_script(scope):
         sys.exit(1)
     raise AssertionError(f"some public checks of {name} do not pass; the table above tells which")
+
+
+def _end_the_kernel(name: str) -> NoReturn:
+    """Leave `nbgrader autograde` without a result: it has a student's code in a kernel, where it
+    may do all that its instructor may, and would give points for the public checks alone."""
+    said = (
+        f"\ngrader: {name} must not be graded in a kernel, so this one ends, without points. In "
+        "nbgrader_config.py, as the last lines:\n\n"
+        "from grader.course.settings import configure\nconfigure(c)\n\n"
+    )
+    # A kernel's own standard error goes into the notebook; it keeps the one that it was given.
+    os.write(getattr(sys.stderr, "_original_stdstream_copy", None) or 2, said.encode())
+    os._exit(1)
 
 
 def _is_script(scope: dict[str, Any]) -> bool:

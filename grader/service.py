@@ -29,6 +29,7 @@ class Setup(Struct, frozen=True):
     limits: Limits
     confinement: Confinement
     sole: str | None = None
+    pictures: bool = False
 
 
 class Job(Struct, frozen=True):
@@ -69,7 +70,7 @@ def _serve(suite: Suite, sandbox: Sandbox, setup: Setup, reports: BinaryIO) -> N
         names = job.exercises or setup.exercises
         submission = submissions.read(job.paths(), names, setup.sole, job.student)
         submission = replace(submission, notes=(*job.notes, *submission.notes))
-        report = grade_one(submission, names, suite, sandbox)
+        report = grade_one(submission, names, suite, sandbox, setup.pictures)
         reports.write(msgspec.json.encode(report) + b"\n")
         reports.flush()
 

@@ -127,7 +127,7 @@ class FakeProcess:
     def __init__(self, answers):
         self.answers, self.closed = answers, False
 
-    def grade(self, job):
+    def do(self, job):
         answer = self.answers.pop(0)
         if isinstance(answer, type):
             raise answer
@@ -147,7 +147,7 @@ def processes(monkeypatch):
         state.started.append(FakeProcess(state.answers))
         return state.started[-1]
 
-    monkeypatch.setattr(warm, "Process", start)
+    monkeypatch.setattr(warm, "grading_process", start)
     monkeypatch.setattr(warm, "checks_fingerprint", lambda *_: state.checks)
     monkeypatch.setattr(warm, "chosen", lambda _: "own")
     monkeypatch.setattr(warm, "prepared", Confinement)

@@ -15,6 +15,7 @@ import pytest
 from grader import batch, catalogue, layouts, results
 from grader.confinement import Confinement
 from grader.model import ExerciseReport, Report
+from grader.pool import Process
 from grader.sandbox import Limits
 from grader.service import Job, Setup
 from tests.installed import install_wheel
@@ -178,14 +179,14 @@ def test_a_grading_process_that_dies_costs_no_marks_and_stops_no_one(tmp_path, m
     for student in ("first", "second"):
         (tmp_path / "class" / student).mkdir(parents=True)
         (tmp_path / "class" / student / "ones_bound.py").write_text(PROBE)
-    grade = batch.Process.grade
+    do = Process.do
 
-    def dying(self: batch.Process, job: Job) -> Report | None:
+    def dying(self, job: Job) -> Report | None:
         if job.student == "first":
             self._process.kill()
-        return grade(self, job)
+        return do(self, job)
 
-    monkeypatch.setattr(batch.Process, "grade", dying)
+    monkeypatch.setattr(Process, "do", dying)
     setup = Setup(["ones_bound"], Limits(), Confinement("own"))
     files = results.ResultFiles(tmp_path / "out")
     with layouts.class_at(tmp_path / "class") as found:

@@ -13,6 +13,7 @@ from traitlets import Unicode
 
 from grader.course.cells import checked_exercise, is_ours, test_cells
 from grader.course.outputs import check_outputs
+from grader.course.turns import paused
 from grader.course.warm import grade_notebook
 from grader.errors import GraderFault
 from grader.model import ExerciseReport
@@ -40,20 +41,23 @@ class GraderExecute(Execute):  # type: ignore[misc]  # nbgrader ships no types
         """Fill the outputs of a notebook. Raises what nbgrader reports as this submission's error:
         a fault of the grader's own is never a score."""
         if not is_ours(nb, resources):
-            result: tuple[NotebookNode, dict[str, Any]] = super().preprocess(nb, resources, km)
+            with paused():
+                result: tuple[NotebookNode, dict[str, Any]] = super().preprocess(nb, resources, km)
             return result
         tests = [(cell, _exercise(cell)) for cell in test_cells(nb.cells)]
         if not tests:
             raise GraderFault(
-                "the check cell is missing, and its points with it; in nbgrader_config.py, let "
-                "c.Autograde.sanitize_preprocessors begin with grader.course.mend.MendCells"
+                "the check cell is missing, and its points with it; in nbgrader_config.py, "
+                "let configure(c) be the last line, or c.Autograde.sanitize_preprocessors begin "
+                "with grader.course.mend.MendCells"
             )
         student = resources["nbgrader"]["student"]
         folder = Path(resources["metadata"]["path"])
-        graded = [
-            (cell, _outputs(cell, grade_notebook(nb, name, student, folder, self.isolation)))
-            for cell, name in tests
-        ]
+        with paused():
+            graded = [
+                (cell, _outputs(cell, grade_notebook(nb, name, student, folder, self.isolation)))
+                for cell, name in tests
+            ]
         for cell in nb.cells:
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None

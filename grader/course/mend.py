@@ -4,12 +4,15 @@ Copying a cell copies its marks, some editors drop them all, and they can be edi
 up on some of that and believes the rest; here none of it changes what a page is worth.
 """
 
+import base64
 from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.course.cells import has_check, released_cells
+from grader.course.reading import UNREAD
+from grader.course.warm import HANDED_IN
 
 
 class MendCells(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships no types
@@ -19,10 +22,14 @@ class MendCells(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships n
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Renew marks, drop those that are strange or doubled (the last one counts), and add the
-        cells that are graded and were deleted."""
+        cells that are graded and were deleted. A page that can't be read takes the file with it."""
         missing = released_cells(resources)
         if not has_check(missing.values()):
             return nb, resources
+        nb.metadata.pop(HANDED_IN, None)
+        if unread := resources["nbgrader"].pop(UNREAD, None):
+            self.log.warning("nbgrader can't read this notebook; it is graded as it was handed in")
+            nb.metadata[HANDED_IN] = base64.b64encode(unread).decode("ascii")
         for cell in reversed(nb.cells):
             if "nbgrader" in cell.metadata:
                 released = missing.pop(_grade_id(cell.metadata["nbgrader"]), None)

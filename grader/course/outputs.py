@@ -1,6 +1,8 @@
-"""A graded exercise as the outputs of its check cell: a table to read, then the points."""
+"""A graded exercise as the outputs of its check cell: a table to read, plots, then the points."""
 
+import base64
 import html
+from typing import Any
 
 from nbformat import NotebookNode
 
@@ -15,15 +17,23 @@ def check_outputs(report: ExerciseReport, score: float) -> list[NotebookNode]:
     The feedback page and formgrader show HTML as it is, so what students wrote is escaped.
     """
     text = exercise_text(report, for_student=True)
-    table = {
+    table: dict[str, Any] = {
         "output_type": "display_data",
         "metadata": {},
         "data": {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"},
     }
-    points = {
+    plots: list[dict[str, Any]] = [
+        {
+            "output_type": "display_data",
+            "metadata": {},
+            "data": {"image/png": base64.b64encode(picture).decode("ascii")},
+        }
+        for picture in report.pictures
+    ]
+    points: dict[str, Any] = {
         "output_type": "execute_result",
         "metadata": {},
         "execution_count": None,
         "data": {"text/plain": repr(float(score))},
     }
-    return [node(table), node(points)]
+    return [node(output) for output in (table, *plots, points)]

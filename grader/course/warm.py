@@ -4,6 +4,7 @@ nbgrader makes its preprocessors anew for each notebook, all in one process.
 """
 
 import atexit
+import base64
 import json
 import shutil
 import tempfile
@@ -12,15 +13,18 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from grader import catalogue
-from grader.batch import Process
+from grader.batch import grading_process
 from grader.compiled import prepared
 from grader.confinement import chosen
 from grader.errors import GraderFault
 from grader.grading import checks_fingerprint
 from grader.layouts import Entry
 from grader.model import ExerciseReport, Report
+from grader.pool import Process
 from grader.sandbox import Limits
 from grader.service import Job, Setup
+
+HANDED_IN = "handed_in"  # metadata of a page: the file itself, base64, where nbgrader can't read it
 
 
 class WarmProcess:
@@ -30,7 +34,7 @@ class WarmProcess:
     """
 
     def __init__(self) -> None:
-        self._process: Process | None = None
+        self._process: Process[Setup, Job, Report] | None = None
         self._checks = ""
 
     def grade(self, job: Job, isolation: str) -> Report:
@@ -41,10 +45,11 @@ class WarmProcess:
             self.close()
         if self._process is None:
             confinement = prepared(chosen(isolation))
-            self._process, self._checks = Process(Setup(names, limits, confinement)), checks
+            setup = Setup(names, limits, confinement, pictures=True)
+            self._process, self._checks = grading_process(setup), checks
         report = None
         try:
-            report = self._process.grade(job)
+            report = self._process.do(job)
         finally:
             # After an interrupt, the next answer would be the one to this job.
             said = self.close() if report is None else ""
@@ -77,7 +82,14 @@ def grade_notebook(
             # A script of the exercise would compete with the notebook, which is what was assigned.
             if module.stem != exercise and module.is_file() and not module.is_symlink():
                 shutil.copyfile(module, submission / module.name)
-        (submission / f"{exercise}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+        (submission / f"{exercise}.ipynb").write_bytes(_file(notebook))
         entry = Entry(student, ((submission, student),))
         report = _WARM.grade(Job.of(entry, [exercise]), isolation)
     return next(item for item in report.exercises if item.name == exercise)
+
+
+def _file(notebook: NotebookNode) -> bytes:
+    """The notebook as a file; the one that was handed in, where this is the notice in its place."""
+    if HANDED_IN in notebook.metadata:
+        return base64.b64decode(notebook.metadata[HANDED_IN])
+    return json.dumps(notebook).encode()

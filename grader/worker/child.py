@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from grader import wire
-from grader.worker import calling
+from grader.worker import calling, plots
 from grader.worker.loading import Submission
 
 if sys.platform != "win32":  # no such limits there; the grader's wall clock still holds
@@ -42,7 +42,7 @@ def serve(requests: int, replies: int, output: int) -> None:
     Standard input is empty, standard output and error go to the descriptor `output`. The first
     request states the limits and is answered by "ready"; each later one is (token, verb, ...),
     answered by (token, reply). The verbs: "prepare" compiles a submission's cells, "run" runs one
-    unit of them, "call" calls a function or looks at a constant.
+    unit of them, "call" calls a function or looks at a constant, "draw" gives a figure.
     """
     null = os.open(os.devnull, os.O_RDWR)
     output = os.dup(output)
@@ -90,6 +90,9 @@ def serve(requests: int, replies: int, output: int) -> None:
             unit, quiet = rest
             _redirect(null if quiet else output)
             reply = calling.encoded(submission.run(unit))
+        elif verb == "draw":
+            allow_cpu(limits["call_cpu"])
+            reply = wire.encode(plots.drawn(*rest))
         else:
             assert submission is not None, "prepare comes first"
             name, arguments, gradient = rest

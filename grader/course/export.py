@@ -1,0 +1,193 @@
+"""`grader course export`: the scores of `grader grade` in a grade book, by nbgrader's own API."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
+from msgspec import Struct
+from nbgrader.api import Gradebook, MissingEntry, Notebook, SubmittedNotebook
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import parse_utc
+
+from grader.course.cells import checked_exercise
+from grader.course.opened import opened
+from grader.errors import UsageError
+from grader.escapes import named
+from grader.model import ExerciseReport, Report
+
+Times = Mapping[tuple[str, str | None], datetime]
+"""When students handed in, by student and exercise; None for all their exercises."""
+
+
+class Exported(Struct, frozen=True):
+    """How many scores were written, and what was left out: those that could not be determined, and
+    exercises that these results say nothing about; a line each."""
+
+    scores: int
+    undetermined: list[str]
+    withdrawn: list[str]
+
+
+def export(
+    folder: Path, reports: Sequence[Report], db_url: str | None = None, times: Times | None = None
+) -> Exported:
+    """Write the scores of these reports to the grade book of the course in `folder`.
+
+    An exercise is the assignment of its name. What people have graded stays, and late penalties are
+    worked out as `nbgrader autograde` does. The same reports once more change nothing. UsageError
+    when an exercise can't be entered, or is worth something else in the grade book.
+    """
+    course = opened(folder)
+    if db_url:
+        course.coursedir.db_url = db_url
+    handed_in = [
+        (report, exercise)
+        for report in reports
+        for exercise in report.exercises
+        if exercise.status != "missing"
+    ]
+    for name in sorted({exercise.name for _, exercise in handed_in}):
+        _require_assignment(course, folder, name)
+    undetermined = []
+    with course.gradebook as book:
+        for report, exercise in handed_in:
+            if exercise.score is None:
+                why = "; ".join(exercise.notes)
+                undetermined.append(f"{named(report.student)}: {exercise.name} has no score: {why}")
+                continue
+            time = _time(course, report.student, exercise.name, times or {})
+            _write(book, report.student, exercise, time)
+            _assign_late_penalty(course, report.student, exercise.name)
+        withdrawn = list(_withdrawn(book, reports))
+    return Exported(len(handed_in) - len(undetermined), undetermined, withdrawn)
+
+
+def read_times(path: Path) -> Times:
+    """Read a CSV with the columns `student`, `timestamp` and, if it likes, `exercise`.
+
+    UsageError for a missing column, and for what is no time.
+    """
+    times: dict[tuple[str, str | None], datetime] = {}
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.DictReader(stream)
+        missing = {"student", "timestamp"} - set(rows.fieldnames or [])
+        if missing:
+            raise UsageError(f"{path} has no column {' and no column '.join(sorted(missing))}")
+        for row in rows:
+            try:
+                time = parse_utc(row["timestamp"] or "")
+            except ValueError as error:
+                raise UsageError(f"{path}, line {rows.line_num}: {error}") from error
+            times[row["student"], row.get("exercise") or None] = time
+    return times
+
+
+def _require_assignment(course: NbGraderAPI, folder: Path, name: str) -> None:
+    """Have an exercise in the grade book as `nbgrader generate_assignment` enters it."""
+    with course.gradebook as book:
+        try:
+            book.find_notebook(name, name)
+            return
+        except MissingEntry:
+            pass
+    source = Path(course.coursedir.format_path(course.coursedir.source_directory, ".", name))
+    if not (source / f"{name}.ipynb").is_file():
+        raise UsageError(
+            f"{name} is not in the grade book, and {source / name}.ipynb, to enter it from, is not "
+            f"there; `grader course init` makes a course with it. Nothing was written"
+        )
+    result = course.generate_assignment(name)
+    if not result["success"]:
+        raise UsageError(
+            f"{name} can't be entered in the grade book; see what "
+            f"`nbgrader generate_assignment {name}` says in {folder}"
+        )
+
+
+def _time(course: NbGraderAPI, student: str, name: str, times: Times) -> datetime | None:
+    """When a student handed in; None where nobody says."""
+    told = times.get((student, name)) or times.get((student, None))
+    if told:
+        return told
+    places = course.coursedir
+    folder = Path(places.format_path(places.submitted_directory, student, name))
+    try:
+        text = (folder / "timestamp.txt").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return None
+    try:
+        parsed: datetime = parse_utc(text)
+    except ValueError as error:
+        raise UsageError(f"{folder / 'timestamp.txt'} holds no time: {error}") from error
+    return parsed
+
+
+def _write(book: Gradebook, student: str, exercise: ExerciseReport, time: datetime | None) -> None:
+    """Write one exercise's score, as nbgrader does after autograding."""
+    name = exercise.name
+    auto_scores = dict(_auto_scores(book.find_notebook(name, name), exercise))
+    book.update_or_create_student(student)
+    known = {} if time is None else {"timestamp": time}
+    book.update_or_create_submission(name, student, **known)
+    submitted: SubmittedNotebook = book.find_submission_notebook(name, name, student)
+    for grade in submitted.grades:
+        if grade.name not in auto_scores:
+            continue
+        auto_score = auto_scores[grade.name]
+        changed = grade.auto_score != auto_score
+        grade.auto_score = auto_score
+        # What a person has graded is for that person to look at again, once it has changed.
+        if changed or grade.manual_score is None:
+            grade.needs_manual_grade = auto_score is None or grade.manual_score is not None
+    book.db.commit()
+
+
+def _auto_scores(
+    notebook: Notebook, exercise: ExerciseReport
+) -> Iterator[tuple[str, float | None]]:
+    """What each graded cell of a page is worth; None for what a person has to read."""
+    sources = {cell.name: cell.source for cell in notebook.source_cells}
+    manual = {check.function: check for check in exercise.checks if check.manual_points is not None}
+    for cell in notebook.grade_cells:
+        if checked_exercise(sources.get(cell.name, "")) == exercise.name:
+            if cell.max_score != exercise.max_score:
+                raise UsageError(
+                    f"{exercise.name} is worth {exercise.max_score:g} points here and "
+                    f"{cell.max_score:g} in the grade book; `nbgrader generate_assignment "
+                    f"{exercise.name} --force` enters it anew"
+                )
+            yield cell.name, exercise.score
+        elif cell.name in manual:
+            yield cell.name, None if manual[cell.name].outcome == "needs_person" else 0.0
+
+
+def _assign_late_penalty(course: NbGraderAPI, student: str, name: str) -> None:
+    """Have nbgrader's own step work the penalty out, by the plugin of the course."""
+    step = AssignLatePenalties(parent=course)
+    place = {
+        "student": student,
+        "assignment": name,
+        "notebook": name,
+        "db_url": course.coursedir.db_url,
+    }
+    empty = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]  # it needs no cell
+    step.preprocess(empty, {"nbgrader": place})
+
+
+def _withdrawn(book: Gradebook, reports: Sequence[Report]) -> Iterator[str]:
+    """Tell of scores that stand for exercises that are not handed in any more."""
+    for report in reports:
+        for exercise in report.exercises:
+            if exercise.status != "missing":
+                continue
+            try:
+                score = book.find_submission(exercise.name, report.student).score
+            except MissingEntry:
+                continue
+            yield (
+                f"{named(report.student)}: nothing was handed in for {exercise.name} here; "
+                f"the grade book keeps the {score:g} points that it has"
+            )
