@@ -6,7 +6,7 @@ WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-DEBIAN_PACKAGES := chromium
+DEBIAN_PACKAGES := chromium postgresql
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -29,6 +29,7 @@ _NOTEBOOK_NAME = re.compile(r"\.(?:ipynb|json)[\s.]*\Z", re.IGNORECASE)
 _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+MAX_NAMED = 10  # cells of one kind in a note
 MAX_CELLS = 2_000
 MAX_LINES = 100_000  # of code and text; the trees of more don't fit into a worker's memory
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
@@ -156,6 +157,7 @@ def _notebook(data: bytes) -> Page:
         else:  # format 3 and older
             listed = [cell for sheet in content["worksheets"] for cell in sheet["cells"]]
         cells = [(_source(cell), cell.get("cell_type")) for cell in listed]
+        turned = [number for number, cell in enumerate(listed) if _is_answer_turned_text(cell)]
     except UnicodeDecodeError as error:
         line = data[: error.start].count(LF) + 1
         raise Unreadable(f"line {line}: the notebook is not in UTF-8; {SAVE}") from error
@@ -169,9 +171,22 @@ def _notebook(data: bytes) -> Page:
         raise Unreadable(text) from error
     _count(cells)
     _count_lines(sum(source.count("\n") + 1 for source, _ in cells))
+    for number in turned:
+        cells[number] = (cells[number][0], "code")
     code = [(source if kind == "code" else "", 1) for source, kind in cells]
     texts = [source for source, kind in cells if kind != "code"]
-    return Page(tuple(code), notebook=True, text="\n".join(texts))
+    listed_cells = ", ".join(f"cell {number + 1}" for number in turned[:MAX_NAMED])
+    notes = (f"turned into text, and read as code: {listed_cells}",) if turned else ()
+    return Page(tuple(code), notebook=True, text="\n".join(texts), notes=notes)
+
+
+def _is_answer_turned_text(cell: dict[str, Any]) -> bool:
+    """Whether a cell of text is marked as one in which code was asked for, as nbgrader marks it."""
+    metadata = cell.get("metadata")
+    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if not isinstance(marks, dict) or cell.get("cell_type") == "code":
+        return False
+    return marks.get("solution") is True and marks.get("cell_type") == "code"
 
 
 def _source(cell: dict[str, Any]) -> str:

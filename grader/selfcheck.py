@@ -12,6 +12,14 @@ from grader.reports.text import exercise_text
 from grader.suite import with_suite
 
 
+class ChecksFailed(AssertionError):
+    """Some public checks do not pass."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the text, not the grader's lines that raised it."""
+        return str(self).splitlines()
+
+
 def check(name: str, namespace: dict[str, Any] | None = None) -> None:
     """Run the public checks of the exercise `name` on the caller's functions and print a table.
 
@@ -19,7 +27,8 @@ def check(name: str, namespace: dict[str, Any] | None = None) -> None:
     AssertionError in a notebook when a check does not pass, so that nbgrader's Validate sees it;
     a script ends with status 1 instead, without a traceback. UsageError for an unknown name.
     """
-    if os.environ.get("NBGRADER_EXECUTION") == "autograde":
+    execution = os.environ.get("NBGRADER_EXECUTION")
+    if execution == "autograde":
         _end_the_kernel(name)
     caller = sys._getframe(1)
     scope = caller.f_globals if namespace is None else namespace
@@ -38,12 +47,15 @@ def check(name: str, namespace: dict[str, Any] | None = None) -> None:
         output="",
         checks=checks,
     )
-    print(exercise_text(report, for_student=True))
+    text = exercise_text(report, for_student=True)
+    print(text)
     if all(item.outcome in ("passed", "needs_person") for item in checks):
         return
+    if execution == "validate":  # nbgrader's button shows the error alone
+        raise ChecksFailed(f"some public checks do not pass\n\n{text}")
     if namespace is None and _is_script(scope):
         sys.exit(1)
-    raise AssertionError(f"some public checks of {name} do not pass; the table above tells which")
+    raise ChecksFailed(f"some public checks of {name} do not pass; the table above tells which")
 
 
 def _end_the_kernel(name: str) -> NoReturn:

@@ -1,14 +1,6 @@
 """`grader course init`, and nbgrader's own commands on what it makes, run as instructors do."""
 
 import copy
-import csv
-import io
-import json
-import os
-import subprocess
-import sys
-import sysconfig
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -17,22 +9,15 @@ import pytest
 from grader import catalogue
 from grader.course import tree
 from grader.errors import UsageError
+from tests.nbgrader_course import NAME, Course, marked, solved
 from tests.sample_class import ROOT, reports_in, run_grader
 
-NAME = "ones_bound"
 EXERCISES = catalogue.names()
 MADE = sorted(
     ["nbgrader_config.py"]
     + [f"source/{name}/{file}" for name in EXERCISES for file in ("lesson.py", f"{name}.ipynb")]
 )
 
-# Stands in for every kernel: it leaves a line behind, and is then the usual one.
-KERNEL = """\
-import os, runpy
-with open({log!r}, "a") as log:
-    log.write("started\\n")
-runpy.run_module("ipykernel_launcher", run_name="__main__")
-"""
 # What a student's cell can tell of the process it runs in.
 PROBE = """
 import sys
@@ -40,75 +25,6 @@ print("<script>alert(1)</script>")
 print("modules:", sorted({"ipykernel", "nbgrader", "pytest", "grader.judge"} & set(sys.modules)))
 print("to the other stream", file=sys.stderr)
 """
-
-
-class Course:
-    """A course in a folder of its own, with nbgrader's commands as in a shell that knows nothing
-    of the environment that they are installed in."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "course"
-        self.kernels = folder / "kernels.log"
-        specification = folder / "jupyter" / "kernels" / "python3" / "kernel.json"
-        specification.parent.mkdir(parents=True)
-        code = KERNEL.format(log=str(self.kernels))
-        argv = [sys.executable, "-c", code, "-f", "{connection_file}"]
-        specification.write_text(json.dumps({"argv": argv, "display_name": "", "language": ""}))
-        self._environment = {
-            **{name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"},
-            "PATH": os.defpath,
-            "HOME": str(folder),
-            "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
-            "JUPYTER_PATH": str(folder / "jupyter"),
-        }
-        self.init = run_grader("course", "init", self.folder)
-
-    def nbgrader(self, *arguments: str) -> subprocess.CompletedProcess:
-        command = [str(Path(sysconfig.get_path("scripts"), "nbgrader")), *arguments]
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done
-
-    def submit(self, student: str, notebook: nbformat.NotebookNode, assignment: str = NAME) -> None:
-        path = self.folder / "submitted" / student / assignment / f"{assignment}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_text(nbformat.writes(notebook), encoding="utf-8")
-
-    def scores(self) -> dict[str, float]:
-        rows = csv.DictReader(io.StringIO((self.folder / "grades.csv").read_text()))
-        return {row["student_id"]: float(row["score"]) for row in rows}
-
-    def checked(self, student: str, assignment: str = NAME) -> Any:
-        path = self.folder / "autograded" / student / assignment / f"{assignment}.ipynb"
-        return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-
-    def feedback(self, student: str) -> str:
-        path = self.folder / "feedback" / student / NAME / f"{NAME}.html"
-        return path.read_text(encoding="utf-8")
-
-
-def marked(notebook, grade_id):
-    """The cell that nbgrader knows by this name."""
-    cells = (cell for cell in notebook.cells if "nbgrader" in cell.metadata)
-    return next(cell for cell in cells if cell.metadata.nbgrader.grade_id == grade_id)
-
-
-def solved(course: Course) -> Any:
-    """The release with the instructor's answers in it."""
-    source = nbformat.read(course.folder / "source" / NAME / f"{NAME}.ipynb", as_version=4)
-    notebook = nbformat.read(course.folder / "release" / NAME / f"{NAME}.ipynb", as_version=4)
-    for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("solution"):
-            lines = marked(source, cell.metadata.nbgrader.grade_id).source.splitlines()
-            cell.source = "\n".join(line for line in lines if "###" not in line)
-    return notebook
 
 
 def submissions(course: Course) -> dict[str, nbformat.NotebookNode]:

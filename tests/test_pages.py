@@ -129,6 +129,26 @@ def test_a_script_without_markers_is_one_plain_cell():
     assert page.cells == (("a = 1\n\nb = 2\n", 1),)
 
 
+def marked_cell(kind, **marks):
+    """A cell as a notebook's file holds it, with nbgrader's marks."""
+    marks = {"grade_id": "f", "solution": True, "cell_type": "code"} | marks
+    return {"cell_type": kind, "source": "def f(): pass", "metadata": {"nbgrader": marks}}
+
+
+def test_a_cell_that_code_was_asked_for_in_is_code_also_when_it_was_turned_into_text():
+    cells = [marked_cell("markdown"), marked_cell("code"), marked_cell("raw")]
+    page = read_page(json.dumps({"cells": cells}).encode(), "f.ipynb")
+    assert [source for source, _ in page.cells] == ["def f(): pass"] * 3
+    assert page.notes == ("turned into text, and read as code: cell 1, cell 3",)
+
+
+@pytest.mark.parametrize("marks", [{"solution": False}, {"cell_type": "markdown"}])
+def test_text_that_no_code_was_asked_for_in_stays_text(marks):
+    page = read_page(json.dumps({"cells": [marked_cell("markdown", **marks)]}).encode(), "f.ipynb")
+    assert page.text == "def f(): pass"
+    assert page.notes == ()
+
+
 def test_percent_cells_keep_their_lines_and_text_cells_are_no_code():
     text = "import a\n# %% one\nx = 1\n#%%\ny = 2\n# %% [markdown]\n# def z(): text\n"
     page = read_page(text.encode(), "x.py")

@@ -30,14 +30,24 @@ class MendCells(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships n
         if unread := resources["nbgrader"].pop(UNREAD, None):
             self.log.warning("nbgrader can't read this notebook; it is graded as it was handed in")
             nb.metadata[HANDED_IN] = base64.b64encode(unread).decode("ascii")
-        for cell in reversed(nb.cells):
-            if "nbgrader" in cell.metadata:
-                released = missing.pop(_grade_id(cell.metadata["nbgrader"]), None)
-                if released is None:
-                    self.log.warning("a cell has marks that are strange or doubled; dropped")
-                    del cell.metadata["nbgrader"]
-                else:
-                    cell.metadata["nbgrader"] = released.metadata["nbgrader"]
+        places: dict[str, int] = {}
+        for number, cell in reversed(list(enumerate(nb.cells, 1))):
+            if "nbgrader" not in cell.metadata:
+                continue
+            grade_id = _grade_id(cell.metadata["nbgrader"])
+            if released := missing.pop(grade_id, None):
+                cell.metadata["nbgrader"] = released.metadata["nbgrader"]
+                places[grade_id] = number
+                continue
+            del cell.metadata["nbgrader"]
+            if grade_id in places:
+                self.log.warning(
+                    "cells %d and %d are both marked %s; the marks of cell %d are dropped, "
+                    "both are run",
+                    *(number, places[grade_id], grade_id, number),
+                )
+            else:
+                self.log.warning("cell %d has marks that the page has not; dropped", number)
         for grade_id, cell in missing.items():
             if "points" in cell.metadata["nbgrader"]:
                 self.log.warning("the cell %s was missing; added at the end", grade_id)
