@@ -565,15 +565,52 @@ def test_files_that_hold_no_page_are_named_where_nothing_else_is(hand_in):
     assert hand_in({"ones_bound.py": WORKED}).notes == ()
 
 
-def test_a_name_that_is_missing_and_stands_in_comments_is_told_so(found):
-    magic = "# Commented out IPython magic to ensure Python compatibility.\n# %%time\n"
-    code = f"rate_ceiling: unknown = 1\n{magic}# def curvature(f):\n#     return 2\n"
-    for page in ({"ones_bound.py": code}, {"ones_bound.ipynb": notebook(code)}):
-        result = found(page)
-        why = "curvature stands in comments only, which are not run: take the # away"
-        assert result.not_run("curvature", []) == why
-        assert result.not_run("rate_ceiling", []) == ""
-        assert result.notes == ()
+NAN_INPUT = "".join(
+    f"def {name}(x):\n    return x\n" for name in ("corrupt", "step_is_finite", "repair")
+)
+
+
+@pytest.mark.parametrize("own", [SCAFFOLD, NAN_INPUT])
+def test_answers_under_another_exercises_name_are_named_beside_a_page_without_any(found, own):
+    result = found({"ones_bound.py": own, "nan_input.py": ALL_NAMES})
+    said = "nan_input.py defines the names of ones_bound: hand that in as ones_bound"
+    assert (result.file, said in result.notes) == ("ones_bound.py", True)
+
+
+def test_of_other_exercises_pages_nothing_is_said_beside_an_answer(found):
+    assert found({"ones_bound.py": WORKED, "nan_input.py": ALL_NAMES}).notes == ()
+    scaffold = (ROOT / "exercises" / "nan_input.py").read_text()
+    assert found({"ones_bound.py": SCAFFOLD, "nan_input.py": scaffold}).notes == ()
+
+
+@pytest.mark.parametrize("name", ["ones_bound part", "half"])
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_page_handed_in_as_two_parts_is_told_so(found, name, first):
+    parts = {first: ALL_NAMES, 3 - first: "def compare_rates(*a):\n    return 2\n"}
+    result = found({f"{name} {n}.ipynb": notebook(code) for n, code in parts.items()})
+    said = f"{name} {3 - first}.ipynb defines compare_rates, and {name} {first}.ipynb does not"
+    assert any(note.startswith(said) for note in result.notes), result.notes
+
+
+def test_a_helper_that_is_imported_is_no_part(found):
+    helpers = {"b.py": "def compare_rates(*a): return 2", "c/d.py": "def curvature(f): return 1"}
+    result = found({"ones_bound.py": "from b import *\nimport c.d\n" + WORKED[22:], **helpers})
+    assert not any("does not" in note for note in result.notes), result.notes
+
+
+def test_a_page_that_imports_its_answers_is_told_to_hold_them(found):
+    page = notebook("from ones_bound import *\nrate_ceiling = 1")
+    both = found({"ones_bound.ipynb": page, "ones_bound.py": ALL_NAMES})
+    assert "ones_bound.ipynb imports from ones_bound: copy what it needs into it" in both.reason
+
+
+def test_a_page_that_imports_itself_is_told_so(found):
+    (note,) = found({"ones_bound.py": "from ones_bound import *\nrate_ceiling = 1"}).notes
+    assert "ones_bound, which is the page itself" in note
+
+
+def test_the_expected_name_is_that_of_what_the_file_holds(found):
+    assert "name is ones_bound.ipynb" in found({"ones_bound.ipynb.txt": notebook(WORKED)}).notes[0]
 
 
 # --- folders, links, odd names --------------------------------------------------------------------
