@@ -476,7 +476,10 @@ def test_a_text_that_begins_as_an_archive_does_is_a_page(found, head):
 
 
 def test_a_web_page_named_as_a_script_is_none(found):
-    assert "a web page" in found({"ones_bound.py": "<!DOCTYPE html>\n<html>x</html>\n"}).reason
+    for head in ("<!DOCTYPE html>\n<html>", "\n\n  <!doctype HTML>", "\ufeff<HTML lang='en'>"):
+        for name in ("ones_bound.py", "ones_bound.ipynb"):
+            assert "a web page" in found({name: f"{head}x</html>\n"}).reason
+    assert found({"ones_bound.py": f"\n{WORKED}", "ones_bound.ipynb": ""}).status == "graded"
 
 
 def test_a_word_document_is_unreadable(found):
@@ -938,6 +941,24 @@ def test_more_files_than_allowed_are_left_out_and_told(hand_in, monkeypatch):
     monkeypatch.setattr(storage, "MAX_FILES", 5)
     submission = hand_in({f"{k}.py": "" for k in range(10)})
     assert "more than 5 files; the rest was not read" in submission.notes
+
+
+def test_a_notebook_that_is_too_large_is_to_be_cleared(found, tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1_000)
+    large = notebook("x = 1" + "#" * 2_000)
+    assert "clear all outputs of the notebook" in found({"ones_bound.ipynb": large}).reason
+    packed = zipped({"ones_bound.ipynb": large}, zipfile.ZIP_DEFLATED)
+    reason = read_zip(tmp_path, packed).found["ones_bound"].reason
+    assert "clear all outputs of the notebook" in reason
+
+
+@pytest.mark.parametrize(("method", "name"), [(9, "Deflate64"), (200, "method 200")])
+def test_a_way_of_packing_that_is_not_read_is_named(tmp_path, method, name):
+    data = bytearray(zipped({"ones_bound.py": WORKED}))
+    data[8], data[data.index(b"PK\1\2") + 10] = method, method
+    reason = read_zip(tmp_path, bytes(data)).found["ones_bound"].reason
+    assert f"packed by {name}, which is not read): pack it in the ordinary way" in reason
+    assert "damaged" not in reason
 
 
 def test_a_file_that_is_too_large_is_unreadable(found, monkeypatch):
