@@ -93,8 +93,9 @@ class Names(Struct, frozen=True):
         told[FEW - 1 : -1] = ["..."] if len(told) > FEW else []
         listed = ", ".join(told)
         if bound[-1].kind == "deleted":
-            return f"{name} is deleted again: {listed}; take the last one out"
-        return f"{name} is defined more than once: {listed}; the last one that runs counts"
+            return f"{name} is defined and deleted again: {listed}; leave it there"
+        counts = "the last one that runs counts: keep one, and give others other names"
+        return f"{name} is defined more than once: {listed}; {counts}"
 
     def _decimal_comma(self, name: str) -> str:
         for place in self._bound(name)[-1:]:

@@ -167,7 +167,7 @@ class _Run:
     def told_of_unknown(self) -> list[str]:
         """A note on the names that there are not, if there are any."""
         names = ", ".join(self.unknown)
-        return [f"there is no such name in the submission: {names}"] if names else []
+        return [f"the page defines no {names}"] if names else []
 
     def settle(self, key: str, answer: Answer) -> None:
         """Remember for all checks what was answered twice alike, where a check can ask but one

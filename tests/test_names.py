@@ -108,11 +108,11 @@ def test_a_name_that_is_bound_again_is_told_where_a_check_is_not_content(names):
     assert note == (
         "curvature is defined more than once: cell 1, line 1 (`def curvature(features):`), "
         "cell 2, line 1 (`def curvature(features):`), cell 3, line 1 (`for curvature in [1]: pass`)"
-        "; the last one that runs counts"
+        "; the last one that runs counts: keep one, and give others other names"
     )
     assert page.notes([check("curvature", "passed")]) == []
     deleted = names(f"{RIGHT}del curvature\n")
-    assert "line 3 (`del curvature`); take the last one out" in deleted.why("curvature")
+    assert "line 3 (`del curvature`); leave it there" in deleted.why("curvature")
 
 
 def test_many_places_are_told_in_a_few_with_the_last(names):
