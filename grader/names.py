@@ -25,9 +25,10 @@ class Names(Struct, frozen=True):
         """Why `name` is not there, or still the scaffold's, where something of its author's stands
         elsewhere; else nothing."""
         cells = self.found.source.cells if self.found.source else ()
+        is_whole = len(cells) == 1 and not self.found.notebook
         for event in self.events:
             for source, _ in cells[event.cell : event.cell + 1]:
-                if event.kind == "syntax" and name in defined(source):
+                if event.kind == "syntax" and (is_whole or name in defined(source)):
                     return self.found.told(event)
         bound = self._bound(name)
         if bound and bound[-1].kind == "deleted":

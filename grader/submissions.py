@@ -277,7 +277,7 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
         listed = _listed([file.name for file in chosen])
         reason = f"several files could be meant ({listed}): hand in the one that counts"
         for file in chosen:
-            if name in file.imports:
+            if _imports_from(name, file):
                 reason += f"; {shown(file.name)} imports from {name}: copy what it needs into it"
         return Found("ambiguous", reason=reason)
     lost = [file for file in unread if file.spells in (name, "", None)]
@@ -285,7 +285,7 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
         file = chosen[0]
         aside = [other for other in chain(*worked_on) if other.code != file.code]
         taken = shown(file.name)
-        notes = [f"{_left_aside(other)}; {taken} was taken" for other in aside]
+        notes = [f"{_left_aside(other, name)}; {taken} was taken" for other in aside]
         notes += [
             *_parts(name, file, [f for f in files if f not in aside]),
             *_misnamed(name, file, files),
@@ -315,6 +315,12 @@ def _parts(name: str, chosen: _File, files: Sequence[_File]) -> list[str]:
     return notes
 
 
+def _imports_from(module: str, file: _File) -> bool:
+    """Whether a line of a page's code imports a module of this name, or from it."""
+    line = rf"^[ \t]*(?:from|import)[ \t]+{re.escape(module)}\b"
+    return file.page is not None and bool(re.search(line, code_of(file.page), re.MULTILINE))
+
+
 def _misnamed(name: str, chosen: _File, files: Sequence[_File]) -> list[str]:
     """Notes on the files of another exercise's name that hold the answers to this one, where the
     chosen one holds none."""
@@ -328,9 +334,14 @@ def _misnamed(name: str, chosen: _File, files: Sequence[_File]) -> list[str]:
     ]
 
 
-def _left_aside(file: _File) -> str:
-    how = "was left aside" if file.page else f"can't be read ({file.reason})"
-    return f"{shown(file.name)} {how}"
+def _left_aside(file: _File, name: str) -> str:
+    """What became of a file that might have been taken for the exercise `name`."""
+    if file.page is None:
+        return f"{shown(file.name)} can't be read ({file.reason})"
+    instead = (
+        " (if it is the one that counts, hand in that one alone)" if file.spells == name else ""
+    )
+    return f"{shown(file.name)} was left aside{instead}"
 
 
 def _missing(name: str, files: Sequence[_File]) -> Found:
@@ -346,6 +357,7 @@ def _missing(name: str, files: Sequence[_File]) -> Found:
         reason += f"; {shown(misnamed[0].name)} defines its names: hand that in as {name}"
     elif unknown := [file.name for file in files if file.spells == "" and not file.defines]:
         reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
+        reason += ": hand in one file of that name"
     return Found("missing", reason=reason)
 
 
@@ -437,7 +449,9 @@ def _read(name: str, file: _File, files: Sequence[_File], notes: Sequence[str]) 
         due=(*catalogue.exercise(name).signatures, "lesson"),
     )
     itself = PurePosixPath(file.name).stem
-    if itself in file.imports and itself.isidentifier() and itself not in helpers:
+    is_free = itself not in helpers and itself not in NOT_HELPERS
+    lacks = not file.answers.issuperset(catalogue.exercise(name).signatures)
+    if lacks and is_free and _imports_from(itself, file):
         about_helpers.append(
             f"the page imports from {itself}, which is the page itself: copy what is meant into it"
         )

@@ -333,7 +333,10 @@ def test_a_file_of_another_name_counts_where_the_expected_one_is_untouched(found
 @pytest.mark.parametrize("other", ["Ones Bound (2).py", "ones_bound_final.py"])
 def test_what_was_left_aside_for_the_exact_name_is_named(found, other):
     result = found({"ones_bound.py": WORKED, other: ALL_NAMES})
-    assert result.notes == (f"{other} was left aside; ones_bound.py was taken",)
+    (note,) = result.notes
+    assert note.startswith(f"{other} was left aside")
+    assert note.endswith("; ones_bound.py was taken")
+    assert ("hand in that one alone" in note) is (other == "Ones Bound (2).py")
 
 
 def test_copies_with_other_line_ends_and_comments_count_once(found):
@@ -610,6 +613,13 @@ def test_a_page_that_imports_its_answers_is_told_to_hold_them(found):
 def test_a_page_that_imports_itself_is_told_so(found):
     (note,) = found({"ones_bound.py": "from ones_bound import *\nrate_ceiling = 1"}).notes
     assert "ones_bound, which is the page itself" in note
+
+
+@pytest.mark.parametrize("name", ["lesson.ipynb", "ones_bound.py"])
+def test_a_page_that_has_all_its_answers_may_import_what_it_likes(found, name):
+    code = f"{ALL_NAMES}\ncompare_rates = 1\nimport lesson\nfrom ones_bound import curvature\n"
+    result = found({name: notebook(code) if name.endswith("ipynb") else code})
+    assert not any("itself" in note for note in result.notes)
 
 
 def test_the_expected_name_is_that_of_what_the_file_holds(found):

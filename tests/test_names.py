@@ -62,6 +62,12 @@ def test_a_name_that_is_defined_in_a_block_says_in_which(names, above, line):
     assert f"under `{header}` (cell 2, line {line})" in stub_beside.why("curvature")
 
 
+def test_a_script_that_is_no_python_says_so_of_every_name(names):
+    page = names(">>> import lesson\n>>> def curvature(f):\n...     return 2\n")
+    assert "take the marks of the console (>>> and ...)" in page.why("curvature")
+    assert page.why("rate_ceiling") == page.why("curvature")
+
+
 def test_what_is_local_to_another_function_is_no_answer(names):
     assert names("def f():\n    curvature = 2\n    return curvature\n").why("curvature") == ""
     constant = names("def main():\n    PREDICTED_CEILING = 1\n").why("PREDICTED_CEILING")
