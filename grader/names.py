@@ -1,7 +1,7 @@
 """Why a due name doesn't count as its author means it: what the text of a page tells about that."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -50,29 +50,18 @@ class Names(Struct, frozen=True):
         where = self._where(bound[-1]) if bound else ""
         return f"{where}, which defines {name}, did not run to its end" if bound else ""
 
-    def notes(self, checks: Iterable[CheckReport]) -> list[str]:
+    def notes(self, checks: Sequence[CheckReport]) -> list[str]:
         """What is to be said about the names that a check was not content with."""
-        outcomes: dict[str, set[str]] = {}
-        for check in checks:
-            outcomes.setdefault(check.function, set()).add(check.outcome)
-            if check.manual_points:
-                outcomes[check.function].add("manual")
+        lost = [check for check in checks if check.outcome not in ("passed", "needs_person")]
+        todo = [check for check in lost if check.outcome == "not_attempted"]
         notes: list[str] = []
-        for name, found in outcomes.items():
-            if found <= {"passed", "needs_person", "manual"}:
-                continue
+        for name in dict.fromkeys(check.function for check in lost):
             notes += [self._bound_again(name), self._decimal_comma(name)]
-            if "not_attempted" in found:
-                notes.append(self.why(name))
-        if any("failed" in found for found in outcomes.values()):
+        notes += [self.why(name) for name in dict.fromkeys(check.function for check in todo)]
+        if len(todo) < len(lost):
             notes.append(self._lesson())
-        attempted = any("not_attempted" not in found for found in outcomes.values())
-        notes += [
-            f"{name} is empty: an answer counts in its code cell, as a text in quotes, not in a "
-            "text cell"
-            for name, found in outcomes.items()
-            if attempted and {"manual", "not_attempted"} <= found
-        ]
+        if len(todo) < len(checks):
+            notes += [_unwritten(check.function) for check in todo if check.manual_points]
         return [note for note in notes if note]
 
     def _of(self, name: str) -> list[Place]:
@@ -117,13 +106,15 @@ class Names(Struct, frozen=True):
         """That a definition stands at the left margin and yet is none of the page's code."""
         if any(event.kind in ("timed_out", "crashed") for event in self.events):
             return ""  # the page's places may not be known
-        lines = {(place.cell, place.line) for place in self._of(name)}
+        places = {self._where(place) for place in self._of(name)}
+        if len(places) > FEW:
+            return ""  # nor all of them; and there is enough to say of these
         text = re.compile(rf"(?:async +)?def +{name}\b|{name} *=(?!=)")
         cells = self.found.source.cells if self.found.source else ()
         for cell, (source, first_line) in enumerate(cells):
             for line, written in enumerate(source.split("\n"), first_line):
-                if text.match(written) and (cell, line) not in lines:
-                    where = self.found.where(cell, line)
+                where = self.found.where(cell, line)
+                if text.match(written) and where not in places:
                     return (
                         f"{where}: {name} stands in a text or a cell that is not run; move it out"
                     )
@@ -135,3 +126,8 @@ class Names(Struct, frozen=True):
                 where = self._where(place)
                 return f"{where} defines `{place.text}`; the checks look for `{name}`"
         return ""
+
+
+def _unwritten(name: str) -> str:
+    text = "an answer counts in its code cell, as a text in quotes, not in a text cell"
+    return f"{name} is empty: {text}"

@@ -64,7 +64,7 @@ def test_a_name_that_is_defined_in_a_block_says_in_which(names, above, line):
 
 def test_a_script_that_is_no_python_says_so_of_every_name(names):
     page = names(">>> import lesson\n>>> def curvature(f):\n...     return 2\n")
-    assert "take the marks of the console (>>> and ...)" in page.why("curvature")
+    assert "take away what the console wrote" in page.why("curvature")
     assert page.why("rate_ceiling") == page.why("curvature")
 
 
@@ -99,6 +99,10 @@ def test_a_name_in_comments_in_quotes_or_in_a_cell_that_is_left_out_is_told(name
         assert "cell 2, line 2: curvature stands in a text or a cell" in names(*cells).why(
             "curvature"
         )
+
+
+def test_a_mark_of_a_cell_within_a_text_makes_no_code_a_text(names):
+    assert names(f"TEXT = '''\n# %%\n'''\n# %%\n{STUB}").why("curvature") == ""
 
 
 def test_a_name_whose_line_did_not_run_says_which(names):

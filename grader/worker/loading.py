@@ -317,8 +317,8 @@ def _hint(error: SyntaxError) -> str:
     text = (error.text or "").lstrip()
     if text.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         return "; a mark of a merge that was not finished stands here"
-    if text.startswith((">>>", "...")):
-        return "; take the marks of the console (>>> and ...) and what it answered away"
+    if text.startswith((">>>", "...", "Python 3")):
+        return "; take away what the console wrote, its marks (>>> and ...), too"
     if text.startswith(("%", "!")):
         return "; this is notebook syntax, which a script can't hold"
     if "expected ':'" in str(error.msg):
