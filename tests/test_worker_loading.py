@@ -46,6 +46,7 @@ def test_a_page_is_the_module_submission_and_never_the_main_program(sandbox):
         """
         import sys
         NAME = __name__
+        ARGUMENTS = sys.argv
         KNOWN = sys.modules["submission"].__dict__ is globals()
         MAIN = sys.modules["__main__"].__dict__ is globals()
         if __name__ == "__main__":
@@ -56,6 +57,7 @@ def test_a_page_is_the_module_submission_and_never_the_main_program(sandbox):
     )
     with loaded(sandbox, page) as worker:
         assert look(worker, "NAME") == look(worker, "WHERE") == Returned("submission")
+        assert look(worker, "ARGUMENTS") == Returned(("page.ipynb",))
         assert look(worker, "KNOWN") == Returned(True)
         assert look(worker, "MAIN") == Returned(False)
         assert ask(worker, "guarded") == Missing("")
