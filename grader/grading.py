@@ -26,7 +26,8 @@ from grader.model import (
     TimedOut,
     total,
 )
-from grader.sandbox import Limits, LoadEvent, Sandbox
+from grader.names import Names
+from grader.sandbox import Limits, Sandbox
 from grader.submissions import Found, Submission
 from grader.suite import Findings, Suite, with_suite
 
@@ -90,8 +91,9 @@ def examined(
     except GraderFault as fault:
         findings = suite.run(exercise, _failing(fault))
         return _report(exercise, found, findings, [], "", {}), findings
+    names = Names(found, worker.places, worker.events)
     try:
-        ask = _asking(worker.ask, found, worker.events)
+        ask = _asking(worker.ask, names)
         findings = suite.run(exercise, ask)
         series = _series(name, ask, findings)
         drawn = worker.pictures() if pictures else []
@@ -100,7 +102,8 @@ def examined(
     events = [found.told(event) for event in worker.events[:MAX_EVENTS]]
     if len(worker.events) > MAX_EVENTS:
         events.append(f"... and {len(worker.events) - MAX_EVENTS} more that went wrong in loading")
-    notes = dict.fromkeys([*found.notes, *events, *findings.notes])
+    about = names.notes(findings.checks)
+    notes = dict.fromkeys([*found.notes, *events, *findings.notes, *about])
     report = _report(exercise, found, findings, list(notes), output, series)
     return msgspec.structs.replace(report, pictures=drawn), findings
 
@@ -114,25 +117,20 @@ def _failing(fault: GraderFault) -> Callable[[Question], Answer]:
     return ask
 
 
-def _asking(
-    ask: Callable[[Question], Answer], found: Found, events: Sequence[LoadEvent]
-) -> Callable[[Question], Answer]:
-    """`ask`, where a name that is missing since its cell was not run, or ended the process, is no
-    mere gap."""
-    ended = [event for event in events if event.kind in ("timed_out", "crashed")]
-
-    @functools.cache
-    def not_run(name: str) -> str:
-        return found.not_run(name, events)
+def _asking(ask: Callable[[Question], Answer], names: Names) -> Callable[[Question], Answer]:
+    """`ask`, where a name that is missing is so for a reason: what the page's text tells of it, or
+    that its process ended, or that its line did not run."""
+    ended = [event for event in names.events if event.kind in ("timed_out", "crashed")]
+    why = functools.cache(names.why)
 
     def asking(question: Question) -> Answer:
         answer = ask(question)
         if not isinstance(answer, Missing):
             return answer
-        if not answer.why and (why := not_run(question.function)):
-            return Missing(why)
+        if reason := why(question.function):
+            return Missing(reason)
         if not ended:
-            return answer
+            return Missing(names.not_run(question.function))
         if ended[-1].kind == "timed_out":
             return TimedOut()
         return Crashed(f"its process ended while the file was loaded, line {ended[-1].line}")

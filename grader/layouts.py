@@ -22,6 +22,8 @@ from grader.storage import MAX_BYTES, MAX_DEPTH, MAX_NOTES, clean, shown, usual
 from grader.submissions import HAND_INS, student_name
 
 METADATA = "submission_metadata.yml"
+SAKAI_FOLDER = "Submission attachment(s)"  # in each student's folder of a Sakai export
+ONLINE_TEXT = "an online text was handed in, which is not read: a .py, a .ipynb or a zip is due"
 MAX_CLASS_BYTES = 8 << 30  # of a class that comes as one zip, unpacked
 MAX_CLASS_ENTRIES = 200_000
 MAX_METADATA = 20 << 20  # bytes of Gradescope's file
@@ -71,7 +73,7 @@ def class_at(path: Path, layout: str = "auto") -> Iterator[ClassFolder]:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             yield _unpacked(packed, folder, layout, alone)
         elif path.is_dir():
-            found = _read(path, layout)
+            found = _class_inside(path, layout) or _read(path, layout)
             if not found.entries:
                 raise UsageError(
                     f"{clean(str(path))!r} holds no submission: no folder, .py, .ipynb or .zip"
@@ -106,11 +108,33 @@ def _of_one(path: Path) -> Entry:
 def _read(folder: Path, layout: str) -> ClassFolder:
     """The class in a folder; there may be nobody in it."""
     if layout == "auto":
-        layout = next(name for name, (_, looks) in LAYOUTS.items() if looks(folder))
+        layout = _looks(folder)
     find, _ = LAYOUTS[layout]
     entries, notes = _told_apart(find(folder))
     by_name = sorted(entries, key=lambda entry: entry.student)
     return ClassFolder(layout, by_name, _left_out(folder, by_name), notes)
+
+
+def _class_inside(folder: Path, layout: str) -> ClassFolder | None:
+    """The class in the only folder in a folder, where that is an export of several students' work,
+    and the folder itself is none."""
+    inside = _shown(folder)
+    if layout != "auto" or len(inside) != 1 or inside[0].is_symlink() or not inside[0].is_dir():
+        return None
+    if _looks(folder) != "plain":
+        return None
+    found = _read(inside[0], layout)
+    is_sakai = any((path / SAKAI_FOLDER).is_dir() for path in _shown(inside[0]))
+    is_export = is_sakai or found.layout != "plain"
+    if not is_export or (len(found.entries) < 2 and found.layout != "gradescope"):
+        return None
+    note = f"{shown(clean(inside[0].name))} holds a class, and is not read as one student's"
+    return replace(found, notes=[note, *found.notes])
+
+
+def _looks(folder: Path) -> str:
+    """The layout that a folder looks like."""
+    return next(name for name, (_, looks) in LAYOUTS.items() if looks(folder))
 
 
 def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
@@ -211,14 +235,18 @@ def _canvas(folder: Path) -> Iterator[Entry]:
 def _moodle(folder: Path) -> Iterator[Entry]:
     """`<Full Name>_<number>_assignsubmission_file_[/...]`, folders or files."""
     students: dict[str, list[tuple[Path, str]]] = {}
+    texts: set[str] = set()
     for path in _shown(folder):
         match = _MOODLE.match(clean(path.name))
         if match:
+            if match["kind"] == "onlinetext":
+                texts.add(match["student"])
             roots = students.setdefault(match["student"], [])
             if match["kind"] == "file":
                 roots.append((path, match["file"] or clean(path.name)))
     for student, found in students.items():
-        yield Entry(student, tuple(found))
+        notes = (ONLINE_TEXT,) if student in texts and not found else ()
+        yield Entry(student, tuple(found), notes)
 
 
 def _gradescope(folder: Path) -> Iterator[Entry]:

@@ -150,6 +150,7 @@ def _script(text: str) -> Page:
 
 
 def _notebook(data: bytes) -> Page:
+    content: Any = None
     try:
         content = json.loads(data.decode("utf-8-sig"))
         if "cells" in content:
@@ -164,10 +165,18 @@ def _notebook(data: bytes) -> Page:
     except json.JSONDecodeError as error:
         text = f"line {error.lineno}: the notebook is damaged ({error.msg})"
         if b"<<<<<<<" in data or b">>>>>>>" in data:
-            text += "; it holds the marks of a merge that was not finished"
-        raise Unreadable(f"{text}; open it in Jupyter and save it once more") from error
+            text += (
+                "; it holds the marks of a merge that was not finished (<<<<<<<, >>>>>>>): open it"
+            )
+            raise Unreadable(f"{text} as text, and keep one side of each") from error
+        instead = "export the notebook once more, or mend that line in a text editor"
+        raise Unreadable(f"{text}; Jupyter can't open it either: {instead}") from error
     except Exception as error:  # whatever else the JSON holds
-        text = "this is no notebook that Jupyter would open; save it once more"
+        text = "this is no notebook that Jupyter would open: export the notebook once more"
+        if isinstance(content, dict) and isinstance(content.get("content"), dict):
+            text = (
+                "this is a notebook in an answer of Jupyter's server: download the notebook itself"
+            )
         raise Unreadable(text) from error
     _count(cells)
     _count_lines(sum(source.count("\n") + 1 for source, _ in cells))

@@ -53,13 +53,14 @@ class Limits(Struct, frozen=True):
 class Source(Struct, frozen=True):
     """What a worker loads: cells as (source, first line), and modules by name that it may import.
 
-    `helpers` come last on the import path, `modules` first.
+    `helpers` come last on the import path, `modules` first. `due` are the names that are asked for.
     """
 
     filename: str
     cells: tuple[tuple[str, int], ...]
     modules: dict[str, str]
     helpers: dict[str, str]
+    due: tuple[str, ...] = ()
 
 
 class LoadEvent(Struct, frozen=True):
@@ -73,6 +74,20 @@ class LoadEvent(Struct, frozen=True):
     message: str
     column: int = 0
     last: bool = False
+
+
+class Place(Struct, frozen=True):
+    """A line of a page that binds a due name. `kind` is `set`, `imported`, `deleted`, `local` (in a
+    function or class, where it doesn't count), or `like`: a similar name is set there, which is
+    `text` then. Else `text` is the line; `inside` is the line that the block around it starts with,
+    if there is one."""
+
+    cell: int
+    line: int
+    name: str
+    kind: str
+    text: str
+    inside: str = ""
 
 
 class Worker:
@@ -95,6 +110,7 @@ class Worker:
         self._process: Process | None = None
         self.closed = False
         self.events: list[LoadEvent] = []
+        self.places: list[Place] = []  # of the due names, as far as the page could be compiled
         self._first_load()
 
     # --- loading ---------------------------------------------------------------------------------
@@ -135,9 +151,12 @@ class Worker:
         place = (0, source.cells[0][1] if source.cells else 1)
         limit = self._limits.load_cpu
         try:
-            prepare = (source.filename, source.modules, source.helpers, list(source.cells))
+            prepare = (source.filename, source.modules, source.helpers, list(source.due))
             again = self._reached > 0
-            units = self._exchange("prepare", *prepare, again, cpu=limit)
+            units, places = self._exchange(
+                "prepare", *prepare, list(source.cells), again, cpu=limit
+            )
+            self.places = [Place(*place) for place in places]
             for number, (kind, cell, line, *rest) in enumerate(units[: self._stop]):
                 place = (cell, line)
                 if kind == "syntax":

@@ -10,7 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from msgspec import Struct
@@ -43,12 +43,11 @@ OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, 
     (0, b"%PDF", "a PDF"),
     (0, b"\xd0\xcf\x11\xe0", "an office document"),
     (0, b"{\\rtf", "an RTF document"),
-    (0, b"<!DOCTYPE", "a web page"),
-    (0, b"<!doctype", "a web page"),
-    (0, b"<html", "a web page"),
 )
+_WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)\b", re.IGNORECASE)
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _AFTER_ENDING = re.compile(r"[\s.]+\Z")
+SMALLER = "leave out what is not yours, and clear the outputs of notebooks"
 INSTEAD = "hand in a .py, a .ipynb or a zip of them"
 
 
@@ -199,12 +198,17 @@ class _Reader:
                     continue  # `BZh = 1` is Python
                 self.refused.append(Refused(name, f"{_cut(name)} is {kind}: {INSTEAD}"))
                 return True
+        if _WEB_PAGE.match(data):
+            self.refused.append(Refused(name, f"{_cut(name)} is a web page: {INSTEAD}"))
+            return True
         return False
 
     def _too_large(self, name: str) -> None:
         limit = f"{MAX_BYTES >> 20} MiB"
-        what = "leave out what is not yours" if usual(name).lower().endswith(".zip") else INSTEAD
-        reason = f"{_cut(name)} is too large (a submission may have {limit} in all): {what}"
+        ending = PurePosixPath(usual(name).lower()).suffix
+        what = {".zip": SMALLER, ".ipynb": "clear all outputs of the notebook, and save it"}
+        reason = f"{_cut(name)} is too large (a submission may have {limit} in all): "
+        reason += what.get(ending, INSTEAD)
         self.refused.append(Refused(name, reason))
 
     # --- zips ----------------------------------------------------------------------------------
@@ -268,6 +272,12 @@ class _Reader:
                 data = self._unpacked(archive, entry, self.room + 1)
         except _TooMuch:
             self._too_large(name)
+            return
+        except zips.UnknownMethod as error:
+            reason = (
+                f"{_cut(name)} can't be unpacked ({error}): pack it in the ordinary way (Deflate)"
+            )
+            self.refused.append(Refused(name, reason))
             return
         except Exception as error:  # of a dozen kinds, and all mean the same here
             found = f"{_cut(name)} can't be unpacked ({_said(error)})"

@@ -38,7 +38,7 @@ _COPY_MARKS = re.compile(r"(?:(?:\)\d+\(|\d+-|\d* *ypoc(?: ?-)?)[ _-]*\s*)+")
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
 )
-_COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t].*", re.MULTILINE)
 _WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)\]}}#].*\n|\n)*)", re.MULTILINE)
 _STUB = re.compile(
     r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
@@ -59,10 +59,13 @@ class Found(Struct, frozen=True):
     notebook: bool = False
     elsewhere: Mapping[str, str] = {}  # modules of the submission that the page can't import
 
+    def where(self, cell: int, line: int) -> str:
+        """A place in this file as its author sees it; `cell` counts from 0."""
+        return f"cell {cell + 1}, line {line}" if self.notebook else f"line {line}"
+
     def told(self, event: LoadEvent) -> str:
         """A loading event as a note, with its place as this file's author sees it."""
-        line = f"line {event.line}"
-        where = f"cell {event.cell + 1}, {line}" if self.notebook else line
+        where = self.where(event.cell, event.line)
         cells = self.source.cells if self.source else ()
         whole = len(cells) == 1 and not self.notebook
         lost = "the whole file is" if whole else "this cell is"
@@ -99,19 +102,6 @@ class Found(Struct, frozen=True):
                     place = f"{self.elsewhere[module]} is in the submission, but only modules"
                     return f"{message} ({place} beside the page can be imported: put it there)"
         return message
-
-    def not_run(self, name: str, events: Iterable[LoadEvent]) -> str:
-        """Why `name` is missing, where it stands in a cell with a syntax error, or in comments;
-        else nothing."""
-        cells = self.source.cells if self.source else ()
-        for event in events:
-            for source, _ in cells[event.cell : event.cell + 1]:
-                if event.kind == "syntax" and name in _defined(source):
-                    return self.told(event)
-        code = "\n".join(source for source, _ in cells)
-        if name in _defined(_COMMENT_MARK.sub("", code)) - _defined(code):
-            return f"{name} stands in comments only, which are not run: take the # away"
-        return ""
 
 
 def _after(event: LoadEvent) -> str:
@@ -201,7 +191,8 @@ class _File(Struct, frozen=True):
 
     `spells` is what its name spells. `defines` are the exercises of which it defines more than half
     of the due names; `holds` those that its name holds, and of which it defines some. `code` is the
-    fingerprint of its code.
+    fingerprint of its code, `answers` the names that it defines otherwise than a scaffold,
+    `imports` the words of its lines that import something.
     """
 
     name: str
@@ -212,6 +203,8 @@ class _File(Struct, frozen=True):
     code: str = ""
     defines: tuple[str, ...] = ()
     holds: tuple[str, ...] = ()
+    answers: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
 
 
 def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
@@ -220,13 +213,22 @@ def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
         page = read_page(file.data, shown(file.name))
     except Unreadable as error:
         return _File(file.name, file.data, spells, reason=str(error))
-    defined = _defined(code_of(page)) if spells is not None else set()
-    own = {name: defined & set(catalogue.exercise(name).signatures) for name in catalogue.names()}
+    code = code_of(page)
+    names = defined(code) if spells is not None else set()
+    own = {name: names & set(catalogue.exercise(name).signatures) for name in catalogue.names()}
     due = {name: len(catalogue.exercise(name).signatures) for name in own}
-    defines = tuple(name for name in own if 2 * len(own[name]) > due[name])
     base = _underscored(PurePosixPath(file.name).name.lower())
-    holds = tuple(name for name in own if own[name] and name in base)
-    return _File(file.name, file.data, spells, page, "", code_fingerprint(page), defines, holds)
+    return _File(
+        file.name,
+        file.data,
+        spells,
+        page,
+        code=code_fingerprint(page),
+        defines=tuple(name for name in own if 2 * len(own[name]) > due[name]),
+        holds=tuple(name for name in own if own[name] and name in base),
+        answers=frozenset(names - _stubs(code)) if names else frozenset(),
+        imports=frozenset(re.findall(r"\w+", " ".join(_IMPORT.findall(code)))),
+    )
 
 
 def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
@@ -274,26 +276,72 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
     if len(chosen) > 1:
         listed = _listed([file.name for file in chosen])
         reason = f"several files could be meant ({listed}): hand in the one that counts"
+        for file in chosen:
+            if _imports_from(name, file):
+                reason += f"; {shown(file.name)} imports from {name}: copy what it needs into it"
         return Found("ambiguous", reason=reason)
     lost = [file for file in unread if file.spells in (name, "", None)]
     if chosen:
         file = chosen[0]
         aside = [other for other in chain(*worked_on) if other.code != file.code]
         taken = shown(file.name)
-        notes = [f"{_left_aside(other)}; {taken} was taken" for other in aside]
+        notes = [f"{_left_aside(other, name)}; {taken} was taken" for other in aside]
+        notes += [
+            *_parts(name, file, [f for f in files if f not in aside]),
+            *_misnamed(name, file, files),
+        ]
         return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if named or unnamed:  # untouched: what else was handed in may hold the answers
         file = (named or unnamed)[0]
-        notes = [other.reason for other in lost]
+        notes = [*_misnamed(name, file, files), *(other.reason for other in lost)]
         return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
     return _missing(name, files)
 
 
-def _left_aside(file: _File) -> str:
-    how = "was left aside" if file.page else f"can't be read ({file.reason})"
-    return f"{shown(file.name)} {how}"
+def _parts(name: str, chosen: _File, files: Sequence[_File]) -> list[str]:
+    """Notes on the files that answer what the chosen one doesn't, and that nothing imports."""
+    lacking = set(catalogue.exercise(name).signatures) - chosen.answers
+    imported = frozenset[str]().union(*(file.imports for file in files))
+    notes: list[str] = []
+    for file in files:
+        path = PurePosixPath(file.name)
+        there = ", ".join(sorted(lacking & file.answers))
+        known = path.suffix == ".py" and imported.intersection(path.with_suffix("").parts)
+        if there and file is not chosen and file.spells in (name, "") and not known:
+            text = f"{shown(file.name)} defines {there}, and {shown(chosen.name)} does not"
+            notes.append(f"{text}: put all into one file")
+    return notes
+
+
+def _imports_from(module: str, file: _File) -> bool:
+    """Whether a line of a page's code imports a module of this name, or from it."""
+    line = rf"^[ \t]*(?:from|import)[ \t]+{re.escape(module)}\b"
+    return file.page is not None and bool(re.search(line, code_of(file.page), re.MULTILINE))
+
+
+def _misnamed(name: str, chosen: _File, files: Sequence[_File]) -> list[str]:
+    """Notes on the files of another exercise's name that hold the answers to this one, where the
+    chosen one holds none."""
+    due = set(catalogue.exercise(name).signatures)
+    if due & chosen.answers:
+        return []
+    return [
+        f"{shown(file.name)} defines the names of {name}: hand that in as {name}"
+        for file in files
+        if file.spells not in (name, "") and 2 * len(due & file.answers) > len(due)
+    ]
+
+
+def _left_aside(file: _File, name: str) -> str:
+    """What became of a file that might have been taken for the exercise `name`."""
+    if file.page is None:
+        return f"{shown(file.name)} can't be read ({file.reason})"
+    instead = (
+        " (if it is the one that counts, hand in that one alone)" if file.spells == name else ""
+    )
+    return f"{shown(file.name)} was left aside{instead}"
 
 
 def _missing(name: str, files: Sequence[_File]) -> Found:
@@ -309,6 +357,7 @@ def _missing(name: str, files: Sequence[_File]) -> Found:
         reason += f"; {shown(misnamed[0].name)} defines its names: hand that in as {name}"
     elif unknown := [file.name for file in files if file.spells == "" and not file.defines]:
         reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
+        reason += ": hand in one file of that name"
     return Found("missing", reason=reason)
 
 
@@ -325,7 +374,8 @@ def _about_name(file: _File, name: str) -> list[str]:
     if _exact(file.name, name):
         return []
     why = "" if file.spells == name else ", whose names it defines"
-    ending = ".ipynb" if usual(file.name).lower().endswith(".ipynb") else ".py"
+    named = usual(file.name).lower().endswith(".ipynb")
+    ending = ".ipynb" if (file.page.notebook if file.page else named) else ".py"
     return [f"{shown(file.name)} was taken for {name}{why}; the expected name is {name}{ending}"]
 
 
@@ -368,7 +418,7 @@ def _underscored(text: str) -> str:
     return re.sub(r"[ _-]+", "_", text)
 
 
-def _defined(code: str) -> set[str]:
+def defined(code: str) -> set[str]:
     """The functions and constants that a text of Python defines at its left margin."""
     return {function or constant for function, constant in _DEFINITION.findall(code)}
 
@@ -396,7 +446,15 @@ def _read(name: str, file: _File, files: Sequence[_File], notes: Sequence[str]) 
         cells=page.cells,
         modules={"lesson": lesson()},
         helpers=helpers,
+        due=(*catalogue.exercise(name).signatures, "lesson"),
     )
+    itself = PurePosixPath(file.name).stem
+    is_free = itself not in helpers and itself not in NOT_HELPERS
+    lacks = not file.answers.issuperset(catalogue.exercise(name).signatures)
+    if lacks and is_free and _imports_from(itself, file):
+        about_helpers.append(
+            f"the page imports from {itself}, which is the page itself: copy what is meant into it"
+        )
     shown = [*notes, *page.notes, *about_helpers, *_only_in_text(name, page)]
     return Found(
         "graded",
@@ -418,8 +476,8 @@ def _elsewhere(page: _File, files: Sequence[_File]) -> dict[str, str]:
 
 def _only_in_text(name: str, page: Page) -> list[str]:
     """A note for each due function that stands in a markdown cell and in no cell of code."""
-    code = _defined(code_of(page))
-    text = _defined(page.text)
+    code = defined(code_of(page))
+    text = defined(page.text)
     return [
         f"{due} stands in a text cell only; cells of text are not run: make it a code cell"
         for due in catalogue.exercise(name).signatures

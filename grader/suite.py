@@ -148,6 +148,7 @@ class _Run:
         self.exercise = exercise
         self.transcript: dict[str, Exchange] = {}
         self.notes: list[str] = []
+        self.unknown: dict[str, None] = {}  # names that are missing, and nothing tells why
         self.check = _Check()
         self._ask = ask
         self._harmed: dict[str, Answer] = {}
@@ -163,6 +164,11 @@ class _Run:
             self.transcript.setdefault(key, Exchange(question, check.memo[key]))
         return _Asked(question, check.memo[key], self.notes)
 
+    def told_of_unknown(self) -> list[str]:
+        """A note on the names that there are not, if there are any."""
+        names = ", ".join(self.unknown)
+        return [f"the page defines no {names}"] if names else []
+
     def settle(self, key: str, answer: Answer) -> None:
         """Remember for all checks what was answered twice alike, where a check can ask but one
         thing: a function without arguments may be a long computation."""
@@ -175,8 +181,11 @@ class _Run:
         answer = self._ask(question)
         if isinstance(answer, TimedOut | Crashed):
             self._harmed[question.function] = answer
-        if isinstance(answer, Missing) and answer.why and answer.why not in self.notes:
-            self.notes.append(answer.why)
+        if isinstance(answer, Missing):
+            if not answer.why:
+                self.unknown[question.function] = None
+            elif answer.why not in self.notes:
+                self.notes.append(answer.why)
         if question.arguments is None and answer == Returned(None):
             return Missing("still the scaffold's")
         return answer
@@ -239,7 +248,8 @@ class Suite:
             if check.error is not None:
                 faults.append(f"{item.name}: {type(check.error).__name__}: {check.error}")
             reports.append(_report(item, visibility, exercise, check))
-        return Findings(reports, list(run.transcript.values()), run.notes, faults)
+        notes = [*run.notes, *run.told_of_unknown()]
+        return Findings(reports, list(run.transcript.values()), notes, faults)
 
     def _passes_again(self, item: pytest.Function, check: _Check) -> bool:
         """Whether the check passes on all inputs that an earlier submission passed it on.

@@ -17,10 +17,15 @@ from typing import IO, Protocol
 PIECE = 1 << 16  # bytes
 MAX_LINE = 512  # bytes of the list for each entry, on average: its name, its times, a comment
 MAX_CHAIN = 4096  # bytes, the least that LZMA looks back
+METHODS = {9: "Deflate64", 93: "Zstandard", 95: "XZ", 97: "WavPack", 98: "PPMd"}  # that some use
 
 _ENTRY = b"PK\1\2"
 _ENDS_64 = 56 + 20  # bytes of the two records before the last one, in a large zip
 _DRIVE = re.compile(r"[A-Za-z]:(?! )")  # "C:/...", and not "A: final/..."
+
+
+class UnknownMethod(ValueError):
+    """An entry is packed in a way that is not read; the text names it."""
 
 
 class _Unpacker(Protocol):
@@ -67,15 +72,16 @@ def lists_more_than(most: int, stream: IO[bytes]) -> bool:
 def pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> Iterator[bytes]:
     """The first `most` bytes of an entry, piece by piece.
 
-    Raises what zipfile raises for one that is damaged or packed in an unknown way; a wrong checksum
-    is found at the entry's end.
+    UnknownMethod, or what zipfile raises for one that is damaged; a wrong checksum is found at the
+    entry's end.
     """
     most = min(most, entry.file_size)
     if entry.compress_type in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         yield from _unpacked(archive, entry, most)
         return
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise NotImplementedError("that way of packing is not read")
+        method = METHODS.get(entry.compress_type, f"method {entry.compress_type}")
+        raise UnknownMethod(f"it is packed by {method}, which is not read")
     with archive.open(entry) as stream:
         while most > 0 and (piece := stream.read(min(PIECE, most))):
             most -= len(piece)

@@ -333,7 +333,10 @@ def test_a_file_of_another_name_counts_where_the_expected_one_is_untouched(found
 @pytest.mark.parametrize("other", ["Ones Bound (2).py", "ones_bound_final.py"])
 def test_what_was_left_aside_for_the_exact_name_is_named(found, other):
     result = found({"ones_bound.py": WORKED, other: ALL_NAMES})
-    assert result.notes == (f"{other} was left aside; ones_bound.py was taken",)
+    (note,) = result.notes
+    assert note.startswith(f"{other} was left aside")
+    assert note.endswith("; ones_bound.py was taken")
+    assert ("hand in that one alone" in note) is (other == "Ones Bound (2).py")
 
 
 def test_copies_with_other_line_ends_and_comments_count_once(found):
@@ -476,7 +479,10 @@ def test_a_text_that_begins_as_an_archive_does_is_a_page(found, head):
 
 
 def test_a_web_page_named_as_a_script_is_none(found):
-    assert "a web page" in found({"ones_bound.py": "<!DOCTYPE html>\n<html>x</html>\n"}).reason
+    for head in ("<!DOCTYPE html>\n<html>", "\n\n  <!doctype HTML>", "\ufeff<HTML lang='en'>"):
+        for name in ("ones_bound.py", "ones_bound.ipynb"):
+            assert "a web page" in found({name: f"{head}x</html>\n"}).reason
+    assert found({"ones_bound.py": f"\n{WORKED}", "ones_bound.ipynb": ""}).status == "graded"
 
 
 def test_a_word_document_is_unreadable(found):
@@ -565,15 +571,59 @@ def test_files_that_hold_no_page_are_named_where_nothing_else_is(hand_in):
     assert hand_in({"ones_bound.py": WORKED}).notes == ()
 
 
-def test_a_name_that_is_missing_and_stands_in_comments_is_told_so(found):
-    magic = "# Commented out IPython magic to ensure Python compatibility.\n# %%time\n"
-    code = f"rate_ceiling: unknown = 1\n{magic}# def curvature(f):\n#     return 2\n"
-    for page in ({"ones_bound.py": code}, {"ones_bound.ipynb": notebook(code)}):
-        result = found(page)
-        why = "curvature stands in comments only, which are not run: take the # away"
-        assert result.not_run("curvature", []) == why
-        assert result.not_run("rate_ceiling", []) == ""
-        assert result.notes == ()
+NAN_INPUT = "".join(
+    f"def {name}(x):\n    return x\n" for name in ("corrupt", "step_is_finite", "repair")
+)
+
+
+@pytest.mark.parametrize("own", [SCAFFOLD, NAN_INPUT])
+def test_answers_under_another_exercises_name_are_named_beside_a_page_without_any(found, own):
+    result = found({"ones_bound.py": own, "nan_input.py": ALL_NAMES})
+    said = "nan_input.py defines the names of ones_bound: hand that in as ones_bound"
+    assert (result.file, said in result.notes) == ("ones_bound.py", True)
+
+
+def test_of_other_exercises_pages_nothing_is_said_beside_an_answer(found):
+    assert found({"ones_bound.py": WORKED, "nan_input.py": ALL_NAMES}).notes == ()
+    scaffold = (ROOT / "exercises" / "nan_input.py").read_text()
+    assert found({"ones_bound.py": SCAFFOLD, "nan_input.py": scaffold}).notes == ()
+
+
+@pytest.mark.parametrize("name", ["ones_bound part", "half"])
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_page_handed_in_as_two_parts_is_told_so(found, name, first):
+    parts = {first: ALL_NAMES, 3 - first: "def compare_rates(*a):\n    return 2\n"}
+    result = found({f"{name} {n}.ipynb": notebook(code) for n, code in parts.items()})
+    said = f"{name} {3 - first}.ipynb defines compare_rates, and {name} {first}.ipynb does not"
+    assert any(note.startswith(said) for note in result.notes), result.notes
+
+
+def test_a_helper_that_is_imported_is_no_part(found):
+    helpers = {"b.py": "def compare_rates(*a): return 2", "c/d.py": "def curvature(f): return 1"}
+    result = found({"ones_bound.py": "from b import *\nimport c.d\n" + WORKED[22:], **helpers})
+    assert not any("does not" in note for note in result.notes), result.notes
+
+
+def test_a_page_that_imports_its_answers_is_told_to_hold_them(found):
+    page = notebook("from ones_bound import *\nrate_ceiling = 1")
+    both = found({"ones_bound.ipynb": page, "ones_bound.py": ALL_NAMES})
+    assert "ones_bound.ipynb imports from ones_bound: copy what it needs into it" in both.reason
+
+
+def test_a_page_that_imports_itself_is_told_so(found):
+    (note,) = found({"ones_bound.py": "from ones_bound import *\nrate_ceiling = 1"}).notes
+    assert "ones_bound, which is the page itself" in note
+
+
+@pytest.mark.parametrize("name", ["lesson.ipynb", "ones_bound.py"])
+def test_a_page_that_has_all_its_answers_may_import_what_it_likes(found, name):
+    code = f"{ALL_NAMES}\ncompare_rates = 1\nimport lesson\nfrom ones_bound import curvature\n"
+    result = found({name: notebook(code) if name.endswith("ipynb") else code})
+    assert not any("itself" in note for note in result.notes)
+
+
+def test_the_expected_name_is_that_of_what_the_file_holds(found):
+    assert "name is ones_bound.ipynb" in found({"ones_bound.ipynb.txt": notebook(WORKED)}).notes[0]
 
 
 # --- folders, links, odd names --------------------------------------------------------------------
@@ -901,6 +951,24 @@ def test_more_files_than_allowed_are_left_out_and_told(hand_in, monkeypatch):
     monkeypatch.setattr(storage, "MAX_FILES", 5)
     submission = hand_in({f"{k}.py": "" for k in range(10)})
     assert "more than 5 files; the rest was not read" in submission.notes
+
+
+def test_a_notebook_that_is_too_large_is_to_be_cleared(found, tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1_000)
+    large = notebook("x = 1" + "#" * 2_000)
+    assert "clear all outputs of the notebook" in found({"ones_bound.ipynb": large}).reason
+    packed = zipped({"ones_bound.ipynb": large}, zipfile.ZIP_DEFLATED)
+    reason = read_zip(tmp_path, packed).found["ones_bound"].reason
+    assert "clear all outputs of the notebook" in reason
+
+
+@pytest.mark.parametrize(("method", "name"), [(9, "Deflate64"), (200, "method 200")])
+def test_a_way_of_packing_that_is_not_read_is_named(tmp_path, method, name):
+    data = bytearray(zipped({"ones_bound.py": WORKED}))
+    data[8], data[data.index(b"PK\1\2") + 10] = method, method
+    reason = read_zip(tmp_path, bytes(data)).found["ones_bound"].reason
+    assert f"packed by {name}, which is not read): pack it in the ordinary way" in reason
+    assert "damaged" not in reason
 
 
 def test_a_file_that_is_too_large_is_unreadable(found, monkeypatch):

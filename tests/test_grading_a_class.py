@@ -14,8 +14,9 @@ import pytest
 
 from grader import batch, catalogue, layouts, results
 from grader.confinement import Confinement
-from grader.model import ExerciseReport, Report
+from grader.model import CheckReport, ExerciseReport, Report
 from grader.pool import Process
+from grader.reports.text import class_table
 from grader.sandbox import Limits
 from grader.service import Job, Setup
 from tests.installed import install_wheel
@@ -215,8 +216,8 @@ def test_a_page_that_fails_on_every_line_is_told_so_in_a_bounded_number_of_notes
     run_grader("grade", tmp_path / "ones_bound.py", "--out", tmp_path / "out", "--force")
     (report,) = reports_in(tmp_path / "out").values()
     notes = report["exercises"][EXERCISES.index("ones_bound")]["notes"]
-    assert len(notes) == 51
-    assert notes[-1] == "... and 250 more that went wrong in loading"
+    assert len(notes) == 52
+    assert notes[-2] == "... and 250 more that went wrong in loading"
 
 
 def test_a_score_that_is_not_determined_is_blank_in_the_summary_and_a_dash_in_the_table(graded):
@@ -228,6 +229,27 @@ def test_a_score_that_is_not_determined_is_blank_in_the_summary_and_a_dash_in_th
     report = msgspec.structs.replace(report, score=None, exercises=exercises)
     assert table.summary_csv([report]).splitlines()[1].startswith(f"{report.student},,146,,")
     assert "-/146" in text.class_table([report])
+
+
+@pytest.mark.parametrize(
+    ("message", "notes", "remark"),
+    [
+        ("line 3: syntax error (no Python); lost", True, "line 3: syntax error"),
+        ("still the scaffold's", False, "not attempted"),
+    ],
+)
+def test_the_table_says_in_short_why_nothing_counts(message, notes, remark):
+    check = CheckReport("a", "b", "f", "public", 1, 0, "not_attempted", message=message)
+    exercise = ExerciseReport(
+        "x", "x.py", 0, 1, "graded", [message] if notes else [], "", checks=[check]
+    )
+    nothing = msgspec.structs.replace(
+        exercise, file=None, status="missing", notes=["only todo1.py"]
+    )
+    reports = [Report("s", 0, 1, 0, {}, [], [each]) for each in (exercise, nothing)]
+    lines = class_table(reports).splitlines()
+    assert lines[1].endswith(f"  {remark}")
+    assert lines[2].endswith("  nothing taken (see the report)")
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,51 @@ def test_moodle_folders_and_files(tmp_path):
     )
 
 
+def test_an_online_text_is_told_where_no_file_was_handed_in(tmp_path):
+    make(
+        tmp_path,
+        "One_31_assignsubmission_file_/ones_bound.py",
+        "One_31_assignsubmission_onlinetext_/onlinetext.html",
+        "Two_32_assignsubmission_onlinetext_/onlinetext.html",
+    )
+    with class_at(tmp_path) as found:
+        notes = {entry.student: entry.notes for entry in found.entries}
+    assert notes == {"One_31": (), "Two_32": (layouts.ONLINE_TEXT,)}
+
+
+@pytest.mark.parametrize(
+    ("names", "students"),
+    [
+        (
+            ["submission_metadata.yml", "submission_11/ones_bound.py", "submission_12/a.py"],
+            ["First Person", "Second Person & Third Person"],
+        ),
+        (
+            ["A_31_assignsubmission_file_/a.py", "B_32_assignsubmission_file_/a.py"],
+            ["A_31", "B_32"],
+        ),
+        (["aa_1_2_ones_bound.py", "bb_3_4_ones_bound.py"], ["aa", "bb"]),
+        (
+            ["M, A(a)/Submission attachment(s)/a.py", "O, B(b)/timestamp.txt", "grades.csv"],
+            ["M, A(a)", "O, B(b)"],
+        ),
+    ],
+)
+def test_a_class_that_lies_one_folder_deeper_is_read_as_one_with_a_note(tmp_path, names, students):
+    make(tmp_path / "export", *names, **{"submission_metadata.yml": METADATA})
+    with class_at(tmp_path) as found:
+        assert [entry.student for entry in found.entries] == students
+        assert found.notes == ["export holds a class, and is not read as one student's"]
+
+
+@pytest.mark.parametrize("names", [["week 1/a.py", "week 2/a.py"], ["aa_1_2_x.py", "aa_1_3_y.py"]])
+def test_the_only_student_of_a_class_is_one(tmp_path, names):
+    make(tmp_path / "someone", *names)
+    with class_at(tmp_path) as found:
+        assert [entry.student for entry in found.entries] == ["someone"]
+        assert found.notes == []
+
+
 def test_gradescope_names_come_from_its_metadata(tmp_path):
     make(tmp_path, *(f"submission_{n}/ones_bound.py" for n in (11, 12, 13, 14)))
     (tmp_path / "submission_metadata.yml").write_text(METADATA)

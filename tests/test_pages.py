@@ -259,8 +259,22 @@ def test_a_truncated_notebook_is_unreadable_with_its_line():
 def test_an_unfinished_merge_is_named():
     data = json.dumps(json.loads(a_notebook(("code", "x = 1"))), indent=1)
     merged = data.replace(' "cells"', '<<<<<<< HEAD\n "cells"')
-    with pytest.raises(Unreadable, match=r"line \d: .*marks of a merge"):
+    with pytest.raises(Unreadable, match=r"line \d: .*marks of a merge.* as text"):
         read_page(merged.encode(), "n.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        ('{"cells": [1,]}', "or mend that line in a text editor"),
+        ('{"cells": [{"cell_type": "code", "source": null}]}', "export the notebook once more"),
+        ('{"type": "notebook", "content": {"cells": []}}', "download the notebook itself"),
+    ],
+)
+def test_what_jupyter_cannot_open_is_not_to_be_saved_in_it(content, advice):
+    with pytest.raises(Unreadable, match=advice) as raised:
+        read_page(content.encode(), "n.ipynb")
+    assert "save it" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

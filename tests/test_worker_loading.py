@@ -46,6 +46,7 @@ def test_a_page_is_the_module_submission_and_never_the_main_program(sandbox):
         """
         import sys
         NAME = __name__
+        ARGUMENTS = sys.argv
         KNOWN = sys.modules["submission"].__dict__ is globals()
         MAIN = sys.modules["__main__"].__dict__ is globals()
         if __name__ == "__main__":
@@ -56,9 +57,10 @@ def test_a_page_is_the_module_submission_and_never_the_main_program(sandbox):
     )
     with loaded(sandbox, page) as worker:
         assert look(worker, "NAME") == look(worker, "WHERE") == Returned("submission")
+        assert look(worker, "ARGUMENTS") == Returned(("page.ipynb",))
         assert look(worker, "KNOWN") == Returned(True)
         assert look(worker, "MAIN") == Returned(False)
-        assert "only under `if __name__" in ask(worker, "guarded").why
+        assert ask(worker, "guarded") == Missing("")
 
 
 def test_source_annotations_and_dataclasses_work_as_in_a_module(sandbox):
@@ -250,7 +252,7 @@ def test_where_only_the_analysis_fails_python_runs_the_cell_as_it_is(monkeypatch
     for name in ("submission", "grader"):
         monkeypatch.setitem(sys.modules, name, None)
     page = loading.Submission("page.py", {}, {})
-    assert page.prepare([("x = 1\n", 3), ("x = = 1", 7)])[0] == ("unit", 0, 3)
+    assert page.prepare([("x = 1\n", 3), ("x = = 1", 7)])[0][0] == ("unit", 0, 3)
     assert page.run(0) == ("ran",)
     assert page.namespace["x"] == 1
 

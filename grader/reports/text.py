@@ -192,11 +192,13 @@ def _remarks(report: Report) -> str:
     remarks: list[str] = []
     handed_in = [exercise for exercise in report.exercises if exercise.status != "missing"]
     if not handed_in:
-        return "nothing handed in"
+        said = [note for exercise in report.exercises for note in exercise.notes]
+        plain = not report.notes and set(said) <= {"nothing was handed in for this exercise"}
+        return "nothing handed in" if plain else "nothing taken (see the report)"
     for exercise in handed_in:
         found: list[str] = [] if exercise.status == "graded" else [exercise.status]
         if all(check.outcome == "not_attempted" for check in exercise.checks) and not found:
-            found = ["not attempted"]
+            found = [_why_not_attempted(exercise)]
         for check in exercise.checks:
             named = check.misconception or (
                 f"{check.function} {check.outcome.replace('_', ' ')}"
@@ -207,3 +209,11 @@ def _remarks(report: Report) -> str:
                 found.append(named)
         remarks += found
     return ", ".join(remarks)
+
+
+def _why_not_attempted(exercise: ExerciseReport) -> str:
+    """What a note says of it, in short; or that nothing is known."""
+    told = [check.message for check in exercise.checks if check.message in exercise.notes]
+    if told:
+        return told[0].partition(";")[0].partition(" (")[0]
+    return "not attempted (see the report)" if exercise.notes else "not attempted"

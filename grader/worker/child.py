@@ -80,9 +80,10 @@ def serve(requests: int, replies: int, output: int) -> None:
         except EOFError:
             return
         if verb == "prepare":
-            filename, modules, helpers, cells, quiet = rest
+            filename, modules, helpers, due, cells, quiet = rest
             _redirect(null if quiet else output)
-            submission = Submission(filename, modules, helpers)
+            sys.argv = [filename]
+            submission = Submission(filename, modules, helpers, due)
             allow_cpu(limits["load_cpu"])
             reply = wire.encode(submission.prepare(cells))
         elif verb == "run":
@@ -100,8 +101,6 @@ def serve(requests: int, replies: int, output: int) -> None:
             allow_cpu(limits["call_cpu"])
             names = submission.filenames
             result = calling.call(submission.namespace, name, arguments, names, gradient)
-            if result[0] == "missing":
-                result = ("missing", submission.why_missing(name))
             reply = calling.encoded(result)
         answer(wire.encode_pair(token, reply))
 

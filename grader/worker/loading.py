@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from grader.worker.calling import Reply, raised, reset_switches, switches_kept
 from grader.worker.magics import parsed
+from grader.worker.names import Names, Place
 from grader.worker.values import cut
 
 MODULE = "submission"
@@ -90,8 +91,15 @@ class Unit(NamedTuple):
 class Submission:
     """The module under way, and the units that are left to run."""
 
-    def __init__(self, filename: str, modules: dict[str, str], helpers: dict[str, str]) -> None:
+    def __init__(
+        self,
+        filename: str,
+        modules: dict[str, str],
+        helpers: dict[str, str],
+        due: Sequence[str] = (),
+    ) -> None:
         self.filename = filename
+        self.due = due
         self.module = types.ModuleType(MODULE)
         self.module.__file__ = filename
         self.namespace = self.module.__dict__
@@ -99,7 +107,6 @@ class Submission:
         self.namespace["display"] = lambda *things, **_: print(*map(repr, things))
         self.namespace["get_ipython"] = lambda: shell
         self.units: list[Unit | None] = []
-        self.guarded: set[str] = set()  # names that only a main program would define
         self.filenames = {filename}  # that lines of the student's own file go by
         self._flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self._loop = asyncio.Runner()  # of the cells that await
@@ -112,15 +119,16 @@ class Submission:
         if is_free and importlib.util.find_spec(name) is None:
             sys.modules[name] = self.module  # for helpers that import the page
 
-    def prepare(self, cells: list[tuple[str, int]]) -> list[Reply]:
+    def prepare(self, cells: list[tuple[str, int]]) -> tuple[list[Reply], list[Place]]:
         """Compile every cell, each top-level statement as a unit of its own.
 
         `cells` are (source, first line). One reply a unit: ("unit", cell, line),
         ("syntax", cell, line, column, message) or ("too_large", cell, line, message); before those
         of a cell, ("left_out", cell, line, text) for each line of it that is no Python and is not
-        run. All together they fit into a frame.
+        run. Beside them, the places that bind the due names. All together they fit into a frame.
         """
         replies: list[Reply] = []
+        names = Names(self.due)
         told = errors = 0
         filenames = self._filenames(cells)
         self.filenames = set(filenames)
@@ -130,13 +138,14 @@ class Submission:
             try:  # with the lines above it, so that Python's messages are of the file's lines
                 text = "\n" * (first_line - 1) + source
                 tree, left_out = parsed(text, filename)
-                self.guarded |= _guarded_names(tree)
                 left_out = left_out[: MAX_LEFT_OUT - told]
                 told += len(left_out)
                 for item in left_out:
                     replies.append(("left_out", number, item.line, item.told))
                     self.units.append(None)
-                units = self._compiled(tree, filename, source.split("\n"), first_line)
+                lines = source.split("\n")
+                units = self._compiled(tree, filename, lines, first_line)
+                names.look_at(tree, number, lines, first_line)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 if whole := self._uncut(cells):
                     self.units = []
@@ -152,7 +161,7 @@ class Submission:
             for line, unit in units:
                 replies.append(("unit", number, line))
                 self.units.append(unit)
-        return replies
+        return replies, names.places()
 
     def _compiled(
         self, tree: ast.Module, filename: str, lines: list[str], first_line: int
@@ -227,14 +236,6 @@ class Submission:
         for filename, (source, _) in zip(filenames, cells, strict=True):
             remember_lines(filename, source)
         return filenames
-
-    def why_missing(self, name: str) -> str:
-        """What is known about a name that the submission does not define."""
-        if name in self.guarded:
-            return (
-                f'{name} is defined only under `if __name__ == "__main__":`; move it out of there'
-            )
-        return ""
 
     def run(self, number: int) -> Reply:
         """Run one unit: ("ran",) or ("raised", type, kinds, message, line)."""
@@ -312,27 +313,12 @@ def _as_one(cells: list[tuple[str, int]]) -> str:
     return "\n".join(lines)
 
 
-def _guarded_names(tree: ast.Module) -> set[str]:
-    """Names defined under a test of `__name__`, which is never "__main__" here."""
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.If) and _mentions_name(node.test):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
-                    names.add(inner.name)
-                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                    names.add(inner.id)
-    return names
-
-
-def _mentions_name(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
-
-
 def _hint(error: SyntaxError) -> str:
     text = (error.text or "").lstrip()
     if text.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         return "; a mark of a merge that was not finished stands here"
+    if text.startswith((">>>", "...", "Python 3")):
+        return "; take away what the console wrote, its marks (>>> and ...), too"
     if text.startswith(("%", "!")):
         return "; this is notebook syntax, which a script can't hold"
     if "expected ':'" in str(error.msg):

@@ -16,7 +16,8 @@ MAX_LEFT_OUT = 200
 
 _WHOLE_CELL = " with its whole cell"
 _NOT_RUN = ": the file was not run, import it instead"
-_RUN = re.compile(r"%run\s")
+_NO_NOTEBOOK = ": the notebook was not run, put what is needed of it into the page itself"
+_RUN = re.compile(r"%run\s(?:.*(?P<notebook>\.ipynb\b))?")
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _TIMED = re.compile(r"(?P<indent>\s*)%time\s+(?P<statement>\S.*)")
 # Also the words that a notebook runs as magics without their mark.
@@ -67,13 +68,19 @@ def parsed(source: str, filename: str) -> tuple[ast.Module, list[LeftOut]]:
                 raise
             timed = _TIMED.match(lines[place])
             text = "%time" if timed else lines[place].strip()
-            left_out.append(LeftOut(place + 1, text, _NOT_RUN if _RUN.match(text) else ""))
+            left_out.append(LeftOut(place + 1, text, _follows(text)))
             kept = timed["statement"] if timed else "pass"
             end = place
             while not timed and lines[end].rstrip().endswith("\\") and end + 1 < len(lines):
                 end += 1  # a shell line goes on below
             lines[place] = f"{(timed or found)['indent']}{kept}"
             lines[place + 1 : end + 1] = [""] * (end - place)
+
+
+def _follows(text: str) -> str:
+    """What is to be done in place of a line that would have run another file."""
+    run = _RUN.match(text)
+    return "" if run is None else _NO_NOTEBOOK if run["notebook"] else _NOT_RUN
 
 
 def _without_exports(tree: ast.Module, filename: str, left_out: list[LeftOut]) -> ast.Module:

@@ -1,0 +1,133 @@
+"""Why a due name doesn't count as its author means it: what the text of a page tells about that."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from grader.model import CheckReport
+from grader.sandbox import LoadEvent, Place
+from grader.submissions import FEW, Found, defined
+
+_COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
+_DECIMAL_COMMA = re.compile(r"=\s*\(?\s*[+-]?\d+\s*,\s*\d+\s*\)?\s*(?:#.*)?")
+
+
+class Names(Struct, frozen=True):
+    """The due names of a page that was found: where they are bound, and what went wrong in loading
+    it."""
+
+    found: Found
+    places: Sequence[Place]
+    events: Sequence[LoadEvent]
+
+    def why(self, name: str) -> str:
+        """Why `name` is not there, or still the scaffold's, where something of its author's stands
+        elsewhere; else nothing."""
+        cells = self.found.source.cells if self.found.source else ()
+        is_whole = len(cells) == 1 and not self.found.notebook
+        for event in self.events:
+            for source, _ in cells[event.cell : event.cell + 1]:
+                if event.kind == "syntax" and (is_whole or name in defined(source)):
+                    return self.found.told(event)
+        bound = self._bound(name)
+        if bound and bound[-1].kind == "deleted":
+            return self._bound_again(name)
+        for place in self._of(name):
+            if place.inside and (place.kind == "local" or place in bound):
+                where = self._where(place)
+                return (
+                    f"{name} is defined only under `{place.inside}` ({where}); move it out of there"
+                )
+        code = "\n".join(source for source, _ in cells)
+        if name in defined(_COMMENT_MARK.sub("", code)) - defined(code):
+            return f"{name} stands in comments only, which are not run: take the # away"
+        return self._in_no_code(name) or self._alike(name)
+
+    def not_run(self, name: str) -> str:
+        """Which line would have defined a name that is not there."""
+        bound = self._bound(name)
+        where = self._where(bound[-1]) if bound else ""
+        return f"{where}, which defines {name}, did not run to its end" if bound else ""
+
+    def notes(self, checks: Sequence[CheckReport]) -> list[str]:
+        """What is to be said about the names that a check was not content with."""
+        lost = [check for check in checks if check.outcome not in ("passed", "needs_person")]
+        todo = [check for check in lost if check.outcome == "not_attempted"]
+        notes: list[str] = []
+        for name in dict.fromkeys(check.function for check in lost):
+            notes += [self._bound_again(name), self._decimal_comma(name)]
+        notes += [self.why(name) for name in dict.fromkeys(check.function for check in todo)]
+        if len(todo) < len(lost):
+            notes.append(self._lesson())
+        if len(todo) < len(checks):
+            notes += [_unwritten(check.function) for check in todo if check.manual_points]
+        return [note for note in notes if note]
+
+    def _of(self, name: str) -> list[Place]:
+        return [place for place in self.places if place.name == name]
+
+    def _bound(self, name: str) -> list[Place]:
+        """The places at which a name is bound in the page itself, or deleted."""
+        return [p for p in self._of(name) if p.kind in ("set", "imported", "deleted")]
+
+    def _where(self, place: Place) -> str:
+        return self.found.where(place.cell, place.line)
+
+    def _bound_again(self, name: str) -> str:
+        """That a name is bound more than once, or deleted, and where."""
+        bound = self._bound(name)
+        if len(bound) < 2:
+            return ""
+        told = [f"{self._where(place)} (`{place.text}`)" for place in bound]
+        told[FEW - 1 : -1] = ["..."] if len(told) > FEW else []
+        listed = ", ".join(told)
+        if bound[-1].kind == "deleted":
+            return f"{name} is defined and deleted again: {listed}; leave it there"
+        counts = "the last one that runs counts: keep one, and give others other names"
+        return f"{name} is defined more than once: {listed}; {counts}"
+
+    def _decimal_comma(self, name: str) -> str:
+        for place in self._bound(name)[-1:]:
+            if name.isupper() and _DECIMAL_COMMA.search(place.text):
+                text = f"{self._where(place)}: `{place.text}` makes two numbers"
+                return f"{text}; Python writes decimals with a point, as in 1.5"
+        return ""
+
+    def _lesson(self) -> str:
+        """That the name of the course's module was given to something else."""
+        for place in self._of("lesson"):
+            if place.kind in ("set", "deleted"):
+                text = f"{self._where(place)}: `{place.text}` takes the name of the module lesson"
+                return f"{text}, which is not there any more then; choose another name"
+        return ""
+
+    def _in_no_code(self, name: str) -> str:
+        """That a definition stands at the left margin and yet is none of the page's code."""
+        if any(event.kind in ("timed_out", "crashed") for event in self.events):
+            return ""  # the page's places may not be known
+        places = {self._where(place) for place in self._of(name)}
+        if len(places) > FEW:
+            return ""  # nor all of them; and there is enough to say of these
+        text = re.compile(rf"(?:async +)?def +{name}\b|{name} *=(?!=)")
+        cells = self.found.source.cells if self.found.source else ()
+        for cell, (source, first_line) in enumerate(cells):
+            for line, written in enumerate(source.split("\n"), first_line):
+                where = self.found.where(cell, line)
+                if text.match(written) and where not in places:
+                    return (
+                        f"{where}: {name} stands in a text or a cell that is not run; move it out"
+                    )
+        return ""
+
+    def _alike(self, name: str) -> str:
+        for place in self._of(name):
+            if place.kind == "like":
+                where = self._where(place)
+                return f"{where} defines `{place.text}`; the checks look for `{name}`"
+        return ""
+
+
+def _unwritten(name: str) -> str:
+    text = "an answer counts in its code cell, as a text in quotes, not in a text cell"
+    return f"{name} is empty: {text}"
