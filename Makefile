@@ -39,7 +39,7 @@ unit: setup ## the tests alone
 
 test-system: setup ## the tests that need Debian packages; installs those that are missing
 	.ci/debian-packages $(DEBIAN_PACKAGES)
-	$(BIN)/python -m pytest -m system tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m system tests
 
 corpora: setup ## grade every independent answer, right and wrong (half an hour)
 	CORPORA=all CORPORA_WORKERS=2 $(BIN)/python -m pytest tests/test_independent_answers.py

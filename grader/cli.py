@@ -154,7 +154,8 @@ def grade(
     limits = Limits(call_cpu=call_seconds, load_cpu=load_seconds, file_cpu=file_seconds)
     setup = Setup(names, limits, confined, sole)
     with layouts.class_at(submissions, layout) as found:
-        jobs = [batch.outlined(entry, setup) for entry in found.entries]
+        entries = [entry for entry in found.entries if not entry.is_at(out)]  # it may lie there
+        jobs = [batch.outlined(entry, setup) for entry in entries]
         students = [(outline.student, outline.files) for _, outline in jobs]
         typer.echo(text.found_table(found.layout, names, students, found.left_out, found.notes))
         with Progress(len(jobs)) as progress:

@@ -6,6 +6,7 @@ Nothing is read here but names, and Gradescope's own file that says who the subm
 
 import contextlib
 import errno
+import os
 import re
 import tempfile
 import zipfile
@@ -43,6 +44,10 @@ class Entry(Struct, frozen=True):
     student: str
     roots: tuple[tuple[Path, str], ...]
     notes: tuple[str, ...] = ()
+
+    def is_at(self, place: Path) -> bool:
+        """Whether `place` is one of the paths."""
+        return any(os.path.realpath(place) == os.path.realpath(path) for path, _ in self.roots)
 
 
 class ClassFolder(Struct, frozen=True):

@@ -32,6 +32,7 @@ IGNORED = {
     *("$RECYCLE.BIN", "System Volume Information"),
 }
 PACKAGES = (".whl", ".egg")  # the course's own wheel lies where students work
+READ_FIRST = (".py", ".pyw", ".ipynb", ".zip")
 PAGE_SUFFIXES = (".py", ".pyw", ".ipynb", ".txt", ".json")
 OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, and what they are
     (0, b"Rar!", "a RAR archive"),
@@ -123,14 +124,16 @@ class _Reader:
         self.count = 0
 
     def folder(self, folder: Path, prefix: str) -> None:
-        """Everything in a folder, in the order of names."""
+        """Everything in a folder: what is named as a page or a zip first, since there is an end to
+        what is read; then other files, then folders, each in the order of names."""
         if prefix.count("/") >= MAX_DEPTH:
             self.notes.append(f"{_cut(prefix)} lies too deep, and was not searched")
             return
         try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(folder), key=_order)
         except OSError as error:
-            self.notes.append(f"{_cut(prefix) or 'the folder'} can't be read: {error.strerror}")
+            reason = f"{_cut(prefix) or 'the folder'} can't be read: {error.strerror}"
+            self.refused.append(Refused(prefix or clean(folder.name), reason))
             return
         for entry in entries:
             name = prefix + clean(entry.name)
@@ -304,6 +307,11 @@ class _Reader:
                 raise _TooMuch
         self.unpacking += last_piece
         return bytes(data)
+
+
+def _order(entry: "os.DirEntry[str]") -> tuple[bool, bool, str]:
+    is_folder = entry.is_dir(follow_symlinks=False)
+    return is_folder, not usual(entry.name).lower().endswith(READ_FIRST), entry.name
 
 
 class _TooMuch(Exception):

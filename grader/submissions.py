@@ -5,6 +5,7 @@ note. Every size is bounded before anything is read.
 """
 
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -152,7 +153,7 @@ def read(
     files = [_looked_at(file, sole if is_sole else None) for file in stored]
     unread = _unread(files, found)
     return Submission(
-        student=student_name(roots[0][0].resolve()) if student is None else student,
+        student=student_name(Path(os.path.realpath(roots[0][0]))) if student is None else student,
         found={name: _find(name, files, unread) for name in names},
         notes=(*found.notes, *_nothing_but(found)),
         fingerprint=_fingerprint(found),

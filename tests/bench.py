@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import os
 import resource
+import shutil
 import statistics
 import sys
 import sysconfig
@@ -136,7 +137,17 @@ def grade(folder: Path, text: str, count: int, workers: int = 1) -> Cost:
 
 
 def make_course(folder: Path) -> None:
-    """A course of nbgrader's own with one assignment, and so many students who handed it in."""
+    """A course of ours with one assignment, and so many students who handed it in."""
+    run([sys.executable, "-m", "grader", "course", "init", str(folder)], folder.parent)
+    for number in range(FILES):
+        place = folder / "submitted" / f"s{number}" / EXERCISE
+        shutil.copytree(folder / "source" / EXERCISE, place)
+    run([sys.executable, "-m", "nbgrader", "generate_assignment", EXERCISE, "--force"], folder)
+
+
+def make_plain_course(folder: Path) -> None:
+    """A course of nbgrader's own with the same exercise and checks, and as many students."""
+    folder.mkdir()
     answer = nbformat.v4.new_code_cell(SOLUTION)
     answer.metadata.nbgrader = cell_metadata("answer", solution=True)
     check = nbformat.v4.new_code_cell(ALONE)
@@ -157,9 +168,15 @@ def cell_metadata(name: str, **further: Any) -> dict[str, Any]:
     return plain | {"grade_id": name, "task": False} | further
 
 
-def autograde(folder: Path) -> Cost:
-    """nbgrader's own, on all students."""
-    return run([sys.executable, "-m", "nbgrader", "autograde", "page", "--force"], folder)
+def autograde(folder: Path, assignment: str) -> Cost:
+    """`nbgrader autograde` on all students."""
+    return run([sys.executable, "-m", "nbgrader", "autograde", assignment, "--force"], folder)
+
+
+def course_autograde(folder: Path, workers: int) -> Cost:
+    """`grader course autograde` on all students."""
+    command = [sys.executable, "-m", "grader", "course", "autograde", str(folder), EXERCISE]
+    return run([*command, "--force", "--workers", str(workers)], folder)
 
 
 def alone(folder: Path) -> Cost:
@@ -170,7 +187,7 @@ def alone(folder: Path) -> Cost:
 
 
 def table(costs: Mapping[str, list[Cost]]) -> str:
-    """Medians, and how many times more than `grader grade` each costs."""
+    """Medians, and how many times more CPU than `grader grade` each costs."""
     ours = statistics.median(cost.cpu for cost in costs["grader grade, right"])
     lines = [f"{'one exercise file':44}{'CPU s':>8}{'wall s':>8}{'of ours':>9}"]
     for name, found in costs.items():
@@ -209,14 +226,16 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        course = folder / "course"
-        course.mkdir()
+        course, plain = folder / "course", folder / "plain"
         make_course(course)
+        make_plain_course(plain)
         grade(folder, SOLUTION, 1)  # compiles this machine's programs, if they aren't there
         ways: dict[str, Callable[[], Cost]] = {
             "grader grade, right": lambda: grade(folder, SOLUTION, FILES).per(FILES),
             "grader grade, wrong": lambda: grade(folder, WRONG, FILES).per(FILES),
-            "nbgrader autograde, the same checks": lambda: autograde(course).per(FILES),
+            "nbgrader autograde, by this grader": lambda: autograde(course, EXERCISE).per(FILES),
+            "grader course autograde, 2 workers": lambda: course_autograde(course, 2).per(FILES),
+            "nbgrader autograde, the same checks": lambda: autograde(plain, "page").per(FILES),
             "a plain pytest process, the same checks": lambda: alone(folder),
             "a bare Python, JAX imported, arrays added": lambda: run(
                 [sys.executable, "-c", BARE], folder

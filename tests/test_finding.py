@@ -1127,3 +1127,34 @@ def test_the_courses_wheel_beside_a_students_work_is_none_of_it(tmp_path):
     assert found["ones_bound"].file == "ones_bound.py"
     assert found["ones_bound"].notes == ()
     assert found["nan_input"].status == "missing"
+
+
+def test_files_beside_a_page_do_not_use_up_its_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_FILES", 5)
+    page = tmp_path / "ones_bound.py"
+    page.write_text(WORKED)
+    (tmp_path / "data").mkdir()
+    for number in range(9):
+        (tmp_path / "data" / f"{number}.py").write_text("")
+        (tmp_path / f"{number}.txt").write_text("")
+    submission = submissions.read(tmp_path, ["ones_bound"])
+    assert submission.found["ones_bound"].source
+    assert "more than 5 files; the rest was not read" in submission.notes
+
+
+def test_a_folder_that_can_not_be_read_is_unreadable(tmp_path, monkeypatch):
+    def refused(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.scandir", refused)
+    found = submissions.read(tmp_path, ["ones_bound"]).found["ones_bound"]
+    assert found.status == "unreadable"
+    assert "the folder can't be read: Permission denied" in found.reason
+
+
+def test_a_link_that_leads_to_itself_is_told_as_a_link(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    submission = submissions.read(loop, ["ones_bound"])
+    assert submission.student == "loop"
+    assert submission.notes == ("loop is a link; links are not followed",)

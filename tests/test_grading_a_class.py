@@ -348,3 +348,20 @@ def test_doctor_tells_what_this_machine_offers():
         "speed:",
     ):
         assert word in finished.stdout
+
+
+def test_results_within_the_class_are_no_student(tmp_path):
+    (tmp_path / "anna.py").write_text(PROBE)
+    for _ in range(2):
+        out = ("--out", tmp_path / "out", "--exercise", "ones_bound", "--force")
+        assert run_grader("grade", tmp_path, *out).returncode == 0
+        assert list(reports_in(tmp_path / "out")) == ["anna"]
+
+
+def test_no_two_names_are_the_same_in_the_summary():
+    from grader.reports.table import no_formula
+
+    names = ["=q", "'=q", "''=q", "q", "'q", "-1", "@a"]
+    shown = [no_formula(name) for name in names]
+    assert len(set(shown)) == len(names)
+    assert not any(name.startswith(("=", "+", "-", "@")) for name in shown)

@@ -26,5 +26,5 @@ def _cell(score: float | None) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Text that a spreadsheet would take for a formula, made text."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Text that a spreadsheet would take for a formula, made text; and no two texts the same."""
+    return f"'{text}" if text.lstrip("'")[:1] in ("=", "+", "-", "@", "\t", "\r") else text
