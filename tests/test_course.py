@@ -8,6 +8,7 @@ import pytest
 
 from grader import catalogue
 from grader.course import tree
+from grader.course.settings import LINES
 from grader.errors import UsageError
 from tests.nbgrader_course import NAME, Course, marked, solved
 from tests.sample_class import ROOT, reports_in, run_grader
@@ -189,6 +190,15 @@ def test_init_refuses_a_file_and_a_place_below_one(tmp_path):
         with pytest.raises(UsageError):
             tree.init(place, ROOT)
     assert path.read_text() == "mine"
+
+
+def test_init_tells_the_owner_of_a_course_what_to_paste(tmp_path):
+    (tmp_path / "nbgrader_config.py").write_text("mine")
+    refused = run_grader("course", "init", tmp_path)
+    assert refused.returncode == 2
+    assert "is a course already" in refused.stderr
+    assert refused.stderr.rstrip().endswith(LINES.rstrip())
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_init_takes_an_empty_folder(tmp_path):

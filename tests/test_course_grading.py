@@ -1,22 +1,35 @@
 """What a check cell is given, and what must never become a score."""
 
+import base64
 import html
+import struct
 from types import SimpleNamespace
+from typing import Any
 
 import nbformat
 import pytest
 from traitlets.config import Config
 
+from grader.answers import picture_from
 from grader.confinement import Confinement
-from grader.course import execute, warm
+from grader.course import execute, mend, warm
 from grader.course.cells import checked_exercise
 from grader.course.execute import GraderExecute
+from grader.course.mend import MendCells
 from grader.course.outputs import check_outputs
+from grader.course.reading import UNREAD
+from grader.course.settings import configure
+from grader.course.warm import HANDED_IN
 from grader.errors import GraderFault, UsageError
 from grader.model import CheckReport, ExerciseReport, Outcome
 from grader.service import Job
 
 CHECK = 'from grader import check\n\ncheck("ones_bound")'
+PNG_HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+PNG, WIDE = (
+    base64.b64encode(PNG_HEAD + struct.pack(">II", width, 7) + b"the rest").decode()
+    for width in (7, 4_001)
+)
 RESOURCES = {
     "nbgrader": {"student": "ada", "assignment": "ones_bound", "notebook": "ones_bound"},
     "metadata": {"path": "."},
@@ -184,3 +197,58 @@ def test_changed_checks_need_a_new_process(processes):
     processes.checks = "2"
     process.grade(Job("b", []), "auto")
     assert [one.closed for one in processes.started] == [True, False]
+
+
+def test_settings_of_a_course_stay_where_ours_are_added():
+    c = Config()
+    c.Autograde.sanitize_preprocessors.insert(0, "nbgrader.preprocessors.LimitOutput")
+    c.ClearSolutions.code_stub = {"python": "pass"}
+    c.Autograde.exporter_class = "mine.Exporter"
+    for _ in range(2):  # also when the lines are pasted twice
+        configure(c)
+    sanitize = c.Autograde.sanitize_preprocessors
+    assert [step.__name__ for step in sanitize[:3]] == ["MendCells", "LimitOutput", "ClearOutput"]
+    assert c.ClearSolutions.code_stub == {"python": "pass"}
+    assert c.Autograde.exporter_class == "mine.Exporter"
+    names = [step.__name__ for step in c.Autograde.autograde_preprocessors]
+    assert names[0] == "GraderExecute"
+    assert "Execute" not in names
+
+
+def test_a_course_that_executes_otherwise_is_told_where_the_grader_goes():
+    c = Config()
+    c.Autograde.autograde_preprocessors = ["nbgrader.preprocessors.LimitOutput"]
+    with pytest.raises(UsageError, match=r"put grader\.course\.execute\.GraderExecute where"):
+        configure(c)
+
+
+def test_only_what_nbgrader_could_not_read_is_graded_as_it_was_handed_in():
+    page = notebook(CHECK)
+    page.metadata[HANDED_IN] = "Zm9yZ2Vk"  # a student's
+    place: dict[str, Any] = {
+        "nbgrader": {"db_url": "sqlite://", "notebook": "n", "assignment": "a"}
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mend, "released_cells", lambda _: {"t0": notebook(CHECK).cells[0]})
+        MendCells().preprocess(page, place)
+        assert HANDED_IN not in page.metadata
+        place["nbgrader"][UNREAD] = b"{"
+        MendCells().preprocess(page, place)
+    assert warm.file_of(page) == b"{"
+
+
+@pytest.mark.parametrize(
+    ("reply", "picture"),
+    [(None, None), ([], b""), ([PNG[:40], PNG[40:]], base64.b64decode(PNG))],
+)
+def test_a_picture_comes_as_texts(reply, picture):
+    assert picture_from(reply) == picture
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["text", [1], ["%%%"], [base64.b64encode(b"GIF89a").decode()], [PNG[:20]], [WIDE]],
+)
+def test_what_is_no_picture_is_refused(reply):
+    with pytest.raises(ValueError, match=r"reply|picture|base64|Base64|padding"):
+        picture_from(reply)

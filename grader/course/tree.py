@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from grader import catalogue, scaffolds
-from grader.course.settings import nbgrader_config
+from grader.course.opened import CONFIG
+from grader.course.settings import LINES, nbgrader_config
 from grader.errors import UsageError
 
 NEXT = """\
@@ -22,6 +23,12 @@ def init(folder: Path, root: Path) -> list[str]:
 
     UsageError when `folder` is neither new nor empty, or can't be written.
     """
+    if (folder / CONFIG).is_file():
+        raise UsageError(
+            f"{str(folder)!r} is a course already, and nothing in it was touched; put these "
+            f"lines at the end of its {CONFIG}, and copy what you need from the source/ of a course made in "
+            f"a new folder:\n\n{LINES}"
+        )
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise UsageError(
             f"{str(folder)!r} is not empty, and nothing in it was touched; "
@@ -44,7 +51,7 @@ def course_files(root: Path, course: str) -> dict[Path, bytes]:
 
     An assignment is the instructor's notebook, and beside it the module that the page imports.
     """
-    files = {Path("nbgrader_config.py"): nbgrader_config(course).encode()}
+    files = {Path(CONFIG): nbgrader_config(course).encode()}
     lesson = (root / "exercises" / "lesson.py").read_bytes()
     for name in catalogue.names():
         due = catalogue.exercise(name).signatures

@@ -82,13 +82,13 @@ def grade_notebook(
             # A script of the exercise would compete with the notebook, which is what was assigned.
             if module.stem != exercise and module.is_file() and not module.is_symlink():
                 shutil.copyfile(module, submission / module.name)
-        (submission / f"{exercise}.ipynb").write_bytes(_file(notebook))
+        (submission / f"{exercise}.ipynb").write_bytes(file_of(notebook))
         entry = Entry(student, ((submission, student),))
         report = _WARM.grade(Job.of(entry, [exercise]), isolation)
     return next(item for item in report.exercises if item.name == exercise)
 
 
-def _file(notebook: NotebookNode) -> bytes:
+def file_of(notebook: NotebookNode) -> bytes:
     """The notebook as a file; the one that was handed in, where this is the notice in its place."""
     if HANDED_IN in notebook.metadata:
         return base64.b64decode(notebook.metadata[HANDED_IN])
