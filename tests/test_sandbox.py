@@ -111,6 +111,46 @@ def test_functions_and_constants_answer(sandbox):
         assert worker.close() == "loaded\n"
 
 
+def test_the_figures_that_a_page_left_open_are_its_pictures(warm):
+    drawing = """
+        import matplotlib
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+        plt.plot([1, 2])
+        plt.close(plt.figure())
+        plt.figure(figsize=(100, 100))
+        plt.figure()
+        def f(): return 1.0
+    """
+    with loaded(warm, notebook(drawing), Limits(file_cpu=60)) as worker:
+        pictures = worker.pictures()
+        assert ask(worker, "f") == Returned(1.0)
+    assert len(pictures) == 3
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures)
+
+
+@pytest.mark.parametrize(
+    "does",
+    ["while True: pass", "raise SystemExit", "import os; os._exit(0)", "file.write(b'x' * 2**21)"],
+)
+def test_a_page_that_draws_otherwise_costs_its_pictures_alone(warm, does):
+    page = f"""
+        import sys, types
+        class Figure:
+            def get_size_inches(self): return 4, 3
+            def savefig(self, file, **_):
+                {does}
+        fake = types.ModuleType("matplotlib.pyplot")
+        fake.get_fignums = lambda: range(10**9)
+        fake.figure = lambda number: Figure()
+        sys.modules["matplotlib.pyplot"] = fake
+        def f(): return 1.0
+    """
+    with loaded(warm, notebook(page)) as worker:
+        assert worker.pictures() == []
+        assert ask(worker, "f") == Returned(1.0)
+
+
 def test_a_call_that_ends_its_process_costs_that_call_alone(sandbox):
     with loaded(sandbox, PAGE) as worker:
         assert ask(worker, "leaves_at_once", 1.0) == Crashed("the process ended with exit code 3")

@@ -26,8 +26,8 @@ def init(folder: Path, root: Path) -> list[str]:
     if (folder / CONFIG).is_file():
         raise UsageError(
             f"{str(folder)!r} is a course already, and nothing in it was touched; put these "
-            f"lines at the end of its {CONFIG}, and copy what you need from the source/ of a course made in "
-            f"a new folder:\n\n{LINES}"
+            f"lines at the end of its {CONFIG}, and copy what you need from the source/ of a "
+            f"course made in a new folder:\n\n{LINES}"
         )
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise UsageError(

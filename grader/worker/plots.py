@@ -8,6 +8,7 @@ from typing import Any
 from grader import wire
 
 DPI = 72
+MAX_PIXELS = 2_000  # of a side; a larger figure is drawn smaller
 
 
 def drawn(number: int) -> list[str] | None:
@@ -21,7 +22,9 @@ def drawn(number: int) -> list[str] | None:
         if number >= len(numbers):
             return None
         stream = io.BytesIO()
-        pyplot.figure(numbers[number]).savefig(stream, format="png", dpi=DPI)
+        figure = pyplot.figure(numbers[number])
+        dpi = min(DPI, MAX_PIXELS / max(figure.get_size_inches()))
+        figure.savefig(stream, format="png", dpi=dpi)
         text = base64.b64encode(stream.getvalue()).decode("ascii")
     except BaseException:  # a student's module may be in its place, and raise what it likes
         return []
