@@ -5,6 +5,7 @@ import functools
 import itertools
 import math
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable
 from fractions import Fraction
@@ -105,15 +106,13 @@ def examine(name: str, suite: Suite) -> Examined:
                 bounded.add(question.function)
         return answer_of(truth(question), steady(question), by)
 
-    with Sandbox() as sandbox:
-        pages = {
-            path.relative_to(ROOT).as_posix(): graded(path, name, suite, sandbox)
-            for path in (
-                ROOT / "solutions" / f"{name}.py",
-                ROOT / "exercises" / f"{name}.py",
-                ROOT / "exercises" / f"{name}.ipynb",
-            )
-        }
+    solved = ROOT / "solutions" / f"{name}.py"
+    with Sandbox() as sandbox, tempfile.TemporaryDirectory() as folder:
+        notebook = Path(folder, f"{name}.ipynb")
+        notebook.write_bytes(scaffolds.notebook_bytes(scaffolds.source_notebook(solved)))
+        files = {f"solutions/{name}.py": solved, f"solutions/{name}.ipynb": notebook}
+        files |= {path: ROOT / path for path in (f"exercises/{name}.py", f"exercises/{name}.ipynb")}
+        pages = {shown: graded(path, name, suite, sandbox) for shown, path in files.items()}
     return Examined(
         entries=entries,
         pages=pages,
@@ -251,8 +250,9 @@ def test_the_solution_gets_full_marks(name, examined):
     assert sum(check.score for check in examined.solution) == page_points(name)
 
 
-def test_the_solution_gets_full_marks_through_the_worker(name, examined):
-    report = examined.pages[f"solutions/{name}.py"]
+@pytest.mark.parametrize("ending", ["py", "ipynb"])
+def test_the_solution_gets_full_marks_through_the_worker(name, examined, ending):
+    report = examined.pages[f"solutions/{name}.{ending}"]
 
     assert brief(failed(report.checks)) == []
     assert (report.status, report.notes) == ("graded", [])
