@@ -25,6 +25,7 @@ _EXPORTED_CELL = re.compile(
     rf"^get_ipython\(\)\.run_cell_magic\({_LITERAL}, {_LITERAL}, {_LITERAL}\)$", re.MULTILINE
 )
 _MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
+_TEXT_KIND = re.compile(r"\[(?:markdown|md|raw)\]|^\s+(?:md|raw)\s*$")  # the last as PyCharm has it
 _NOTEBOOK_NAME = re.compile(r"\.(?:ipynb|json)[\s.]*\Z", re.IGNORECASE)
 _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
@@ -142,7 +143,7 @@ def _script(text: str) -> Page:
             cells.append(("\n".join(lines), first))
         else:
             texts += [line.removeprefix("#").removeprefix(" ") for line in lines]
-        is_code = "[markdown]" not in marker[1] and "[raw]" not in marker[1]
+        is_code = not _TEXT_KIND.search(marker[1])
         lines, first = [], number + 1
     kept = [(source, line) for source, line in cells if source.strip()]
     _count(kept)

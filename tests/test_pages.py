@@ -168,7 +168,7 @@ def test_a_marker_is_followed_by_white_space_or_nothing(line):
     assert cells_of(f"a = 1\n{line}\nc = 3\n") == (("a = 1", 1), ("c = 3\n", 3))
 
 
-@pytest.mark.parametrize("kind", ["[markdown]", "[raw]"])
+@pytest.mark.parametrize("kind", ["[markdown]", "[raw]", "[md]", " md", " raw"])
 @pytest.mark.parametrize("start", ["# %% ", "#%%"])
 def test_a_marker_of_a_text_cell_need_not_have_a_space(start, kind):
     assert cells_of(f"a = 1\n{start}{kind}\n# text\n# %%\nc = 3\n") == (
