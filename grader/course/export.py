@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 from msgspec import Struct
-from nbgrader.api import Gradebook, MissingEntry, Notebook, SubmittedNotebook
+from nbgrader.api import Gradebook, GradeCell, MissingEntry, Notebook, SubmittedNotebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
@@ -44,25 +44,31 @@ def export(
     if db_url:
         course.coursedir.db_url = db_url
     handed_in = [
-        (report, exercise)
+        (report.student, exercise)
         for report in reports
         for exercise in report.exercises
         if exercise.status != "missing"
     ]
-    for name in sorted({exercise.name for _, exercise in handed_in}):
+    # All that can be wrong is found before anything is written.
+    for name, points in {each.name: each.max_score for _, each in handed_in}.items():
         _require_assignment(course, folder, name)
-    undetermined = []
+        _require_points(course, name, points)
+    determined = [
+        (student, exercise, _time(course, student, exercise.name, times or {}))
+        for student, exercise in handed_in
+        if exercise.score is not None
+    ]
     with course.gradebook as book:
-        for report, exercise in handed_in:
-            if exercise.score is None:
-                why = "; ".join(exercise.notes)
-                undetermined.append(f"{named(report.student)}: {exercise.name} has no score: {why}")
-                continue
-            time = _time(course, report.student, exercise.name, times or {})
-            _write(book, report.student, exercise, time)
-            _assign_late_penalty(course, report.student, exercise.name)
+        for student, exercise, time in determined:
+            _write(book, student, exercise, time)
+            _assign_late_penalty(course, student, exercise.name)
         withdrawn = list(_withdrawn(book, reports))
-    return Exported(len(handed_in) - len(undetermined), undetermined, withdrawn)
+    undetermined = [
+        f"{named(student)}: {exercise.name} has no score: {'; '.join(exercise.notes)}"
+        for student, exercise in handed_in
+        if exercise.score is None
+    ]
+    return Exported(len(determined), undetermined, withdrawn)
 
 
 def read_times(path: Path) -> Times:
@@ -107,6 +113,28 @@ def _require_assignment(course: NbGraderAPI, folder: Path, name: str) -> None:
         )
 
 
+def _require_points(course: NbGraderAPI, name: str, points: float) -> None:
+    """Have the check cell of an exercise worth what its checks are worth."""
+    with course.gradebook as book:
+        for cell in _check_cells(book.find_notebook(name, name)):
+            if cell.max_score != points:
+                raise UsageError(
+                    f"{name} is worth {points:g} points here and {cell.max_score:g} in the grade "
+                    f"book; `nbgrader generate_assignment {name} --force` enters it anew. Nothing "
+                    "was written"
+                )
+
+
+def _check_cells(notebook: Notebook) -> list[GradeCell]:
+    """The graded cells of a page that are a check of it."""
+    sources = {cell.name: cell.source for cell in notebook.source_cells}
+    return [
+        cell
+        for cell in notebook.grade_cells
+        if checked_exercise(sources.get(cell.name, "")) == notebook.name
+    ]
+
+
 def _time(course: NbGraderAPI, student: str, name: str, times: Times) -> datetime | None:
     """When a student handed in; None where nobody says."""
     told = times.get((student, name)) or times.get((student, None))
@@ -149,16 +177,10 @@ def _auto_scores(
     notebook: Notebook, exercise: ExerciseReport
 ) -> Iterator[tuple[str, float | None]]:
     """What each graded cell of a page is worth; None for what a person has to read."""
-    sources = {cell.name: cell.source for cell in notebook.source_cells}
     manual = {check.function: check for check in exercise.checks if check.manual_points is not None}
+    checks = _check_cells(notebook)
     for cell in notebook.grade_cells:
-        if checked_exercise(sources.get(cell.name, "")) == exercise.name:
-            if cell.max_score != exercise.max_score:
-                raise UsageError(
-                    f"{exercise.name} is worth {exercise.max_score:g} points here and "
-                    f"{cell.max_score:g} in the grade book; `nbgrader generate_assignment "
-                    f"{exercise.name} --force` enters it anew"
-                )
+        if cell in checks:
             yield cell.name, exercise.score
         elif cell.name in manual:
             yield cell.name, None if manual[cell.name].outcome == "needs_person" else 0.0
