@@ -63,6 +63,22 @@ def test_constants_are_moved_by_a_hundredth_and_a_thousandth():
     assert {"LIMIT = 1.01", "LIMIT = 0.99", "LIMIT = 1.001", "LIMIT = 0.999"} <= texts
 
 
+def test_a_text_becomes_another_one_of_its_part_but_not_what_an_exception_says():
+    part = "def f(x):\n    if x:\n        return 'up'\n    raise ValueError('down' + 'up')"
+    assert {name for name, _ in mutants.changed(part, ["f"])}.isdisjoint({"wrong text"})
+    texts = [
+        text
+        for name, text in mutants.changed("A = {'one': 'up', 'two': 'down'}", ["A"])
+        if name == "wrong text"
+    ]
+    assert texts == [
+        "A = {'two': 'up', 'two': 'down'}",
+        "A = {'one': 'up', 'up': 'down'}",
+        "A = {'one': 'down', 'two': 'down'}",
+        "A = {'one': 'up', 'two': 'one'}",
+    ]
+
+
 @pytest.mark.parametrize("name", catalogue.names())
 def test_no_mutant_is_the_reference_or_another_one(name):
     found = mutants.mutants(name)

@@ -38,6 +38,7 @@ def test_evidence_is_right_as_the_solution_builds_it():
         -RIGHT["held_out"]["loss"],
         RIGHT["held_out"]["loss"] ** 0.5,  # the root of it
         Q * (1.001 * NEAR - 2) ** 2,  # a weight 0.1 % off
+        Q * (2 * (1 / 15) ** 5) ** 2,  # the weight after five steps, the last one of the record
     ],
 )
 def test_a_wrong_loss_on_held_out_data_is_seen_however_small(loss):

@@ -345,6 +345,26 @@ def _exception(node: ast.AST, _: ast.AST) -> list[ast.AST]:
     return []
 
 
+def _wrong_text(node: ast.AST, tree: ast.AST) -> list[ast.AST]:
+    """The next text of the same part where this one is meant; an exception's is of no account."""
+    raised = {
+        id(part)
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Raise)
+        for part in ast.walk(each)
+    }
+    texts = [
+        each.value
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in raised
+    ]
+    different = list(dict.fromkeys(texts))
+    if not isinstance(node, ast.Constant) or id(node) in raised or node.value not in different:
+        return []
+    after = different[(different.index(node.value) + 1) % len(different)]
+    return [ast.Constant(after)] if after != node.value else []
+
+
 NUMERICAL: dict[str, Callable[[ast.AST, ast.AST], list[ast.AST]]] = {
     "swapped reduction": _swapped_reduction,
     "dropped reduction": _dropped_reduction,
@@ -356,6 +376,7 @@ NUMERICAL: dict[str, Callable[[ast.AST, ast.AST], list[ast.AST]]] = {
     "off by one": _step_count,
     "statement": _statements,
     "wrong argument": _wrong_argument,
+    "wrong text": _wrong_text,
     "guard": _guard,
     "exception": _exception,
 }
