@@ -309,8 +309,8 @@ def course_autograde(
     with Progress(len(jobs)) as progress:
         found = autograde(folder, jobs, workers, force, progress.step)
     for student, done in sorted(found.items()):
-        points = "no score: " + done.why if done.score is None else f"{done.score:g}"
-        typer.echo(f"{named(student)}: {points}")
+        points = "no score" if done.score is None else f"{done.score:g}"
+        typer.echo(f"{named(student)}: {points}{done.why and f' ({done.why})'}")
     failed = [named(student) for student, done in sorted(found.items()) if done.score is None]
     if failed:
         _fail(f"could not grade: {', '.join(failed)}", 1)
@@ -332,11 +332,15 @@ def course_export(
     them, 1: some are left out, 2: usage."""
     from grader import results
     from grader.course.export import export, read_times
+    from grader.escapes import named
 
     handed_in = read_times(times) if times else None
     done = export(folder, results.read_results(graded), db, handed_in)
     for line in done.withdrawn:
         typer.echo(line)
+    if done.unknown:
+        listed = ", ".join(map(named, done.unknown))
+        typer.echo(f"{times} names who is not in these results: {listed}")
     typer.echo(f"wrote {done.scores} scores to the grade book")
     if done.undetermined:
         _fail("left out, as it stands in the grade book: " + "\n".join(done.undetermined), 1)

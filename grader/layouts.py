@@ -178,8 +178,15 @@ def _root_name(entry: Entry) -> str:
 def _left_out(folder: Path, entries: list[Entry]) -> list[str]:
     taken = {path for entry in entries for path, _ in entry.roots}
     beside = {path.parent for path in taken} or {folder}
-    shown = [path for place in sorted(beside) for path in _shown(place)]
-    return [clean(p.name) for p in shown if p not in taken and p.name != METADATA]
+    paths = [path for place in sorted(beside) for path in (*_shown(place), *_hidden(place))]
+    return [clean(p.name) for p in paths if p not in taken and p.name != METADATA]
+
+
+def _hidden(folder: Path) -> list[Path]:
+    """Hidden folders that are none of a tool's own: a student's may be among them."""
+    tools = (".git", ".ipynb_checkpoints", ".venv", ".vscode", ".idea", ".cache", ".local")
+    hidden = [path for path in folder.iterdir() if path.name.startswith(".") and path.is_dir()]
+    return sorted(path for path in hidden if path.name not in tools)
 
 
 def _shown(folder: Path) -> list[Path]:

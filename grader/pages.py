@@ -26,6 +26,12 @@ _EXPORTED_CELL = re.compile(
 )
 _MARKER = re.compile(r"^#\s*%%+(?=\s|\[|$)(.*)$")  # no "# %%time", a magic in a comment
 _TEXT_KIND = re.compile(r"\[(?:markdown|md|raw)\]|^\s+(?:md|raw)\s*$")  # the last as PyCharm has it
+# Left of all text, where a text cell of a script has comments: a marker below it was deleted.
+_CODE = re.compile(
+    r"^(?:(?:async +)?def +\w+ *\(|class +\w+ *[:(]|[^\W\d]\w* *=(?!=)"
+    r"|import +[\w.]+ *(?:as +\w+)?$|from +[\w.]+ +import +|if +__name__|@[^\W\d][\w.]*)",
+    re.MULTILINE,
+)
 _NOTEBOOK_NAME = re.compile(r"\.(?:ipynb|json)[\s.]*\Z", re.IGNORECASE)
 _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
@@ -139,8 +145,9 @@ def _script(text: str) -> Page:
         if not marker:
             lines.append(line)
             continue
-        if is_code:
-            cells.append(("\n".join(lines), first))
+        source = "\n".join(lines)
+        if is_code or _CODE.search(source):
+            cells.append((source, first))
         else:
             texts += [line.removeprefix("#").removeprefix(" ") for line in lines]
         is_code = not _TEXT_KIND.search(marker[1])

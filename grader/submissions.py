@@ -511,7 +511,10 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
             continue
         if parts == ("lesson",):
             if not _same_text(other.data, lesson()):
-                notes.append("lesson.py was changed; the course's own was used")
+                notes.append(
+                    "lesson.py was changed; the course's own was used: put functions of yours "
+                    "into the page"
+                )
         elif parts[0] in NOT_HELPERS:
             shadowing.setdefault(parts[0], other.name)
         else:

@@ -17,6 +17,7 @@ EXERCISES = catalogue.names()
 MADE = sorted(
     ["nbgrader_config.py"]
     + [f"source/{name}/{file}" for name in EXERCISES for file in ("lesson.py", f"{name}.ipynb")]
+    + ["source/first_broken_boundary/traces.py"]
 )
 
 # What a student's cell can tell of the process it runs in.

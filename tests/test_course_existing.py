@@ -130,3 +130,6 @@ def test_without_our_lines_a_page_is_not_graded_in_a_kernel(tmp_path):
     assert "from grader.course.settings import configure" in said
     course.nbgrader("export")
     assert course.scores() == {"someone": 0.0}
+    done = run_grader("course", "autograde", course.folder, NAME)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith(LINES.rstrip())

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
 from grader import results
 from grader.course.export import export, read_times
 from grader.errors import UsageError
-from tests.nbgrader_course import Course
+from tests.nbgrader_course import Course, marked
 from tests.sample_class import ROOT, run_grader
 
 NAMES = ("ones_bound", "rescale_objective")
@@ -77,13 +78,24 @@ def in_book(course, student, name, cell):
         return grade.auto_score, grade.manual_score, grade.needs_manual_grade
 
 
-def test_the_grade_book_has_the_scores_of_grade_and_twice_is_as_once(course):
+def test_the_grade_book_has_the_scores_of_grade_and_twice_is_as_once(course, monkeypatch):
     course, folder = course
-    for _ in range(2):
-        done = run_grader("course", "export", course.folder, "--results", folder)
+    monkeypatch.chdir(course.folder.parent)
+    for place in (course.folder, course.folder.name):
+        done = run_grader("course", "export", place, "--results", folder)
         assert (done.returncode, done.stderr) == (0, "")
         assert "wrote 6 scores to the grade book" in done.stdout
     assert exported(course) == due(folder)
+
+
+def test_the_grade_book_knows_an_answer_that_was_not_written(course):
+    course, folder = course
+    export(course.folder, results.read_results(folder))
+    released = nbformat.read(course.folder / "release" / NAMES[1] / f"{NAMES[1]}.ipynb", 4)
+    cell = marked(released, "EXPLANATION")
+    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}") as book:
+        kept = book.find_source_cell("EXPLANATION", NAMES[1], NAMES[1])
+        assert (kept.source, kept.checksum) == (cell.source, cell.metadata.nbgrader.checksum)
 
 
 def test_what_a_person_has_graded_stays(course):
@@ -159,7 +171,8 @@ def test_late_penalties_are_those_of_the_courses_plugin(course, tmp_path):
     times.write_text(
         "student,timestamp,exercise\n"
         "right_script,2031-05-01 15:00:00 UTC,ones_bound\n"
-        "misconception_ones_bound,2031-05-01 11:00:00 UTC,\n"
+        "misconception_ones_bound,2031-05-01T13:00+02:00,\n"
+        "nobody,2031-05-01,\n"
     )
     stamp = course.folder / "submitted" / "syntax_error" / "ones_bound" / "timestamp.txt"
     stamp.parent.mkdir(parents=True)
@@ -167,6 +180,7 @@ def test_late_penalties_are_those_of_the_courses_plugin(course, tmp_path):
     options = ("--results", folder, "--times", times)
     done = run_grader("course", "export", course.folder, *options)
     assert done.returncode == 0, done.stderr
+    assert f"{times} names who is not in these results: nobody" in done.stdout
     full, late = due(folder), exported(course)
     assert late["right_script", "ones_bound"] == full["right_script", "ones_bound"] - 1.5
     assert late["syntax_error", "ones_bound"] == full["syntax_error", "ones_bound"] - 1
@@ -176,7 +190,7 @@ def test_late_penalties_are_those_of_the_courses_plugin(course, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("name\nx\n", "no column student"), ("student,timestamp\nx,noon\n", "line 2")],
+    [("name\nx\n", "no column student"), ("student,timestamp\nx,01.11.2026 14:30\n", "line 2")],
 )
 def test_times_that_are_none_are_refused(tmp_path, text, why):
     path = tmp_path / "times.csv"

@@ -1022,7 +1022,9 @@ def test_a_helper_that_shadows_a_known_module_is_not_used_and_named(found, name)
 def test_a_changed_lesson_is_replaced_with_a_note_and_an_unchanged_one_without(found):
     changed = found({"ones_bound.py": WORKED, "lesson.py": "def run(): return 1\n"})
     assert changed.source.modules == {"lesson": lesson()}
-    assert "lesson.py was changed; the course's own was used" in changed.notes
+    assert changed.notes == (
+        "lesson.py was changed; the course's own was used: put functions of yours into the page",
+    )
     same = found({"ones_bound.py": WORKED, "lesson.py": lesson().replace("\n", "\r\n").encode()})
     assert same.notes == ()
 

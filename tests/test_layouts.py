@@ -450,3 +450,10 @@ def test_the_list_of_a_class_zip_is_bounded_before_it_is_parsed(tmp_path, monkey
     with class_at(folder) as found:
         assert [entry.student for entry in found.entries] == ["all"]
     assert parsed == []
+
+
+def test_a_hidden_folder_is_told_where_it_may_be_a_students(tmp_path):
+    make(tmp_path, "anna/ones_bound.py", ".bert/ones_bound.py", ".git/config")
+    with class_at(tmp_path) as found:
+        assert [entry.student for entry in found.entries] == ["anna"]
+        assert found.left_out == [".bert"]

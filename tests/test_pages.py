@@ -305,3 +305,15 @@ def test_no_line_is_too_long_for_its_fingerprint(part):
     code_fingerprint(read_page(f"{part * 300_000}x\n".encode(), "x.py"))
     call = "get_ipython().run_cell_magic('a', 'b', '"
     code_fingerprint(read_page(f"{call}{part * 300_000}\n{call * 1_000}".encode(), "x.py"))
+
+
+def test_code_below_a_text_cell_whose_next_marker_was_deleted_is_code():
+    page = read_page(b"# %% [markdown]\n# A text.\n\ndef f():\n    return 1\n", "f.py")
+    assert page.cells == (("# A text.\n\ndef f():\n    return 1\n", 2),)
+    assert page.text == ""
+
+
+@pytest.mark.parametrize("prose", ["A rate = 2 is fine", "# f = 1", "define f (x)", "if it grows"])
+def test_prose_in_a_text_cell_of_a_script_is_no_code(prose):
+    page = read_page(f"#%% md\n{prose}\n#%%\na = 1\n".encode(), "f.py")
+    assert page.cells == (("a = 1\n", 4),)

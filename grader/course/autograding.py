@@ -6,7 +6,8 @@ from pathlib import Path
 
 from nbgrader.api import MissingEntry
 
-from grader.course.opened import opened
+from grader.course.opened import CONFIG, opened
+from grader.course.settings import LINES
 from grader.course.share import Autograded, Job, Setup
 from grader.errors import UsageError
 from grader.pool import Process, spread
@@ -18,6 +19,12 @@ def handed_in(folder: Path, assignment: str) -> list[Job]:
     UsageError when there is no such course, assignment or submission.
     """
     course = opened(folder)
+    steps = course.config.Autograde.get("autograde_preprocessors", [])
+    if not any("GraderExecute" in str(step) for step in steps):
+        raise UsageError(
+            f"{folder / CONFIG} does not hand pages to the grader; put these lines at its end:"
+            f"\n\n{LINES}"
+        )
     with course.gradebook as book:
         try:
             book.find_assignment(assignment)

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import nbformat
@@ -24,11 +24,13 @@ Times = Mapping[tuple[str, str | None], datetime]
 
 class Exported(Struct, frozen=True):
     """How many scores were written, and what was left out: those that could not be determined, and
-    exercises that these results say nothing about; a line each."""
+    exercises that these results say nothing about, a line each; and the students of `times` that
+    these results don't have."""
 
     scores: int
     undetermined: list[str]
     withdrawn: list[str]
+    unknown: list[str]
 
 
 def export(
@@ -68,11 +70,13 @@ def export(
         for student, exercise in handed_in
         if exercise.score is None
     ]
-    return Exported(len(determined), undetermined, withdrawn)
+    unknown = {student for student, _ in times or {}} - {report.student for report in reports}
+    return Exported(len(determined), undetermined, withdrawn, sorted(unknown))
 
 
 def read_times(path: Path) -> Times:
-    """Read a CSV with the columns `student`, `timestamp` and, if it likes, `exercise`.
+    """Read a CSV with the columns `student`, `timestamp` (ISO 8601, in UTC where it names no zone)
+    and, if it likes, `exercise`.
 
     UsageError for a missing column, and for what is no time.
     """
@@ -83,10 +87,16 @@ def read_times(path: Path) -> Times:
         if missing:
             raise UsageError(f"{path} has no column {' and no column '.join(sorted(missing))}")
         for row in rows:
+            text = (row["timestamp"] or "").strip().removesuffix(" UTC")
             try:
-                time = parse_utc(row["timestamp"] or "")
+                time = datetime.fromisoformat(text)
             except ValueError as error:
-                raise UsageError(f"{path}, line {rows.line_num}: {error}") from error
+                raise UsageError(
+                    f"{path}, line {rows.line_num}: {text!r} is no time; one looks like "
+                    "2031-05-01 14:30 (in UTC) or 2031-05-01 14:30+02:00"
+                ) from error
+            if time.tzinfo:  # the grade book keeps UTC, and says nothing of zones
+                time = time.astimezone(UTC).replace(tzinfo=None)
             times[row["student"], row.get("exercise") or None] = time
     return times
 

@@ -18,6 +18,7 @@ def opened(folder: Path) -> NbGraderAPI:
 
     UsageError when there is no course, or its settings can't be read.
     """
+    folder = folder.absolute()
     if not (folder / CONFIG).is_file():
         raise UsageError(
             f"{str(folder)!r} is no course: there is no {CONFIG} in it; "
@@ -29,7 +30,7 @@ def opened(folder: Path) -> NbGraderAPI:
     app.raise_config_file_errors = True
     with contextlib.chdir(folder):
         try:
-            app.initialize([], root=str(folder.absolute()))
+            app.initialize([], root=str(folder))
         except (Exception, SystemExit) as error:  # it is a program, and traitlets gives up by exit
             raise UsageError(f"{folder / CONFIG} can't be read: {error}") from error
     return NbGraderAPI(coursedir=app.coursedir, parent=app)

@@ -12,30 +12,21 @@ from traitlets.config import Config
 from grader.course.cells import has_check
 from grader.scaffolds import NBGRADER_SETTINGS
 
-Result = tuple[NotebookNode, dict[str, Any]]
-
 
 class ClearPageSolutions(ClearSolutions):  # type: ignore[misc]  # nbgrader ships no types
-    """Nbgrader's own, with our stub in pages of ours."""
+    """Nbgrader's own, with our stub in pages of ours.
 
-    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> Result:
+    The hidden part of a page is the stub of a constant, in its solution cell. It goes here, too:
+    the grade book keeps cells as they are after this step, and tells by that who has not answered.
+    """
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
         """Put stubs where solutions stand."""
         if not has_check(nb.cells):
-            return _result(super().preprocess(nb, resources))
-        return _result(ClearSolutions(config=Config(NBGRADER_SETTINGS)).preprocess(nb, resources))
-
-
-class ClearPageHiddenTests(ClearHiddenTests):  # type: ignore[misc]
-    """Nbgrader's own, where the hidden part of a page of ours may stand in any cell."""
-
-    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> Result:
-        """Leave hidden parts out."""
-        if not has_check(nb.cells):
-            return _result(super().preprocess(nb, resources))
-        return _result(ClearHiddenTests(config=Config(NBGRADER_SETTINGS)).preprocess(nb, resources))
-
-
-def _result(done: Any) -> Result:
-    """What an untyped preprocessor returned."""
-    notebook, resources = done
-    return notebook, resources
+            cleared: tuple[NotebookNode, dict[str, Any]] = super().preprocess(nb, resources)
+            return cleared
+        for step in (ClearSolutions, ClearHiddenTests):
+            nb, resources = step(config=Config(NBGRADER_SETTINGS)).preprocess(nb, resources)
+        return nb, resources

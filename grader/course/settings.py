@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbgrader.converters import Autograde, GenerateAssignment
-from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions, Execute
+from nbgrader.preprocessors import ClearSolutions, Execute
 from traitlets.config import Config
 from traitlets.config.loader import LazyConfigValue
 from traitlets.utils.importstring import import_item
@@ -14,7 +14,7 @@ from traitlets.utils.importstring import import_item
 from grader.course.execute import GraderExecute
 from grader.course.mend import MendCells
 from grader.course.reading import PageExporter
-from grader.course.release import ClearPageHiddenTests, ClearPageSolutions
+from grader.course.release import ClearPageSolutions
 from grader.errors import UsageError
 
 LINES = """\
@@ -47,9 +47,9 @@ def configure(c: Config) -> None:
 
     UsageError where nothing in `c.Autograde.autograde_preprocessors` is nbgrader's `Execute`.
     """
-    replaced = {ClearSolutions: ClearPageSolutions, ClearHiddenTests: ClearPageHiddenTests}
     c.GenerateAssignment.preprocessors = [
-        replaced.get(step, step) for step in _steps(c, GenerateAssignment, "preprocessors")
+        ClearPageSolutions if step is ClearSolutions else step
+        for step in _steps(c, GenerateAssignment, "preprocessors")
     ]
     sanitize = _steps(c, Autograde, "sanitize_preprocessors")
     if MendCells not in sanitize:

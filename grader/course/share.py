@@ -33,7 +33,7 @@ class Job(Struct, frozen=True):
 
 
 class Autograded(Struct, frozen=True):
-    """What became of it: its points in the grade book, or why it has none."""
+    """What became of it: its points in the grade book, or why it has none (or old ones)."""
 
     score: float | None
     why: str = ""
@@ -58,8 +58,10 @@ def _autograded(course: NbGraderAPI, job: Job, force: bool) -> Autograded:
     result = course.autograde(job.assignment, glob.escape(job.student), force=force)
     if not result["success"]:
         return Autograded(None, _reason(result.get("log", "")) or _reason(result["error"]))
+    is_old = "Skipping existing assignment" in result.get("log", "")
+    why = "as it was graded before; --force grades it again" if is_old else ""
     with course.gradebook as book:
-        return Autograded(book.find_submission(job.assignment, job.student).score)
+        return Autograded(book.find_submission(job.assignment, job.student).score, why)
 
 
 def _reason(log: str) -> str:

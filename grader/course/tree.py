@@ -49,14 +49,18 @@ def init(folder: Path, root: Path) -> list[str]:
 def course_files(root: Path, course: str) -> dict[Path, bytes]:
     """The files of a course by their path in it: one assignment for each exercise.
 
-    An assignment is the instructor's notebook, and beside it the module that the page imports.
+    An assignment is the instructor's notebook, and beside it the modules that the page speaks of.
     """
     files = {Path(CONFIG): nbgrader_config(course).encode()}
-    lesson = (root / "exercises" / "lesson.py").read_bytes()
+    lesson, traces = (
+        (root / "exercises" / name).read_bytes() for name in ("lesson.py", "traces.py")
+    )
     for name in catalogue.names():
         due = catalogue.exercise(name).signatures
         notebook = scaffolds.source_notebook(root / "solutions" / f"{name}.py", due)
         assignment = Path("source", name)
         files[assignment / f"{name}.ipynb"] = scaffolds.notebook_bytes(notebook)
         files[assignment / "lesson.py"] = lesson
+        if any("import traces" in cell.source for cell in notebook.cells):
+            files[assignment / "traces.py"] = traces
     return files
