@@ -168,9 +168,16 @@ def cell_metadata(name: str, **further: Any) -> dict[str, Any]:
     return plain | {"grade_id": name, "task": False} | further
 
 
-def autograde(folder: Path, assignment: str) -> Cost:
-    """`nbgrader autograde` on all students."""
-    return run([sys.executable, "-m", "nbgrader", "autograde", assignment, "--force"], folder)
+def autograde(folder: Path, assignment: str, students: str = "*") -> Cost:
+    """`nbgrader autograde` on all students, or on those that a pattern names."""
+    command = [sys.executable, "-m", "nbgrader", "autograde", assignment, "--force"]
+    return run([*command, "--student", students], folder)
+
+
+def further_notebook(folder: Path, assignment: str) -> float:
+    """Seconds by the clock for one more notebook, without the start of the command."""
+    one, all_of_them = (autograde(folder, assignment, students) for students in ("s0", "*"))
+    return (all_of_them.wall - one.wall) / (FILES - 1)
 
 
 def course_autograde(folder: Path, workers: int) -> Cost:
@@ -246,6 +253,9 @@ def main() -> None:
             for name, way in ways.items():
                 costs[name].append(way())
         print(table(costs))
+        ours, theirs = further_notebook(course, EXERCISE), further_notebook(plain, "page")
+        ratio = f"{ours:.2f} s by this grader, {theirs:.2f} s by its own Execute"
+        print(f"a further notebook in nbgrader autograde: {ratio} ({theirs / ours:.1f} times)")
         one, many = (grade(folder, SOLUTION, count) for count in (1, 1 + FILES))
         further = (many.cpu - one.cpu) / FILES
         print(f"a further file, without the start: {further:.2f} s of CPU")
