@@ -205,8 +205,8 @@ def _assign_late_penalty(course: NbGraderAPI, student: str, name: str) -> None:
         "notebook": name,
         "db_url": course.coursedir.db_url,
     }
-    empty = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]  # it needs no cell
-    step.preprocess(empty, {"nbgrader": place})
+    no_cells = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]  # half typed
+    step.preprocess(no_cells, {"nbgrader": place})
 
 
 def _withdrawn(book: Gradebook, reports: Sequence[Report]) -> Iterator[str]:

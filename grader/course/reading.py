@@ -28,7 +28,7 @@ class PageExporter(NotebookExporter):
         """Convert the notebook in an open file. Raises what nbformat raises on one not ours."""
         resources = resources or {}
         try:
-            notebook = nbformat.read(file_stream, as_version=4)  # type: ignore[no-untyped-call]
+            notebook = nbformat.read(file_stream, as_version=4)  # type: ignore[no-untyped-call]  # half typed
             nbformat.validate(notebook)
         except Exception:  # of a dozen kinds
             if not has_check(released_cells(resources).values()):
@@ -36,13 +36,12 @@ class PageExporter(NotebookExporter):
             file_stream.buffer.seek(0)
             resources["nbgrader"][UNREAD] = file_stream.buffer.read()
             notebook = _notice()
-        converted: tuple[Any, dict[str, Any]] = self.from_notebook_node(  # type: ignore[no-untyped-call]
-            notebook, resources, **named
-        )
+        convert: Any = self.from_notebook_node  # half typed, as nbformat is
+        converted: tuple[Any, dict[str, Any]] = convert(notebook, resources, **named)
         return converted
 
 
 def _notice() -> NotebookNode:
-    cell = nbformat.v4.new_markdown_cell(NOTICE, id="unread")  # type: ignore[no-untyped-call]
-    made: NotebookNode = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
+    cell = nbformat.v4.new_markdown_cell(NOTICE, id="unread")  # type: ignore[no-untyped-call]  # half typed
+    made: NotebookNode = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]  # half typed
     return made
