@@ -3,6 +3,7 @@
 Every size is looked at before anything is read. What can't be read is named, with what to do.
 """
 
+import contextlib
 import os
 import re
 import stat
@@ -34,6 +35,7 @@ IGNORED = {
 PACKAGES = (".whl", ".egg")  # the course's own wheel lies where students work
 READ_FIRST = (".py", ".pyw", ".ipynb", ".zip")
 PAGE_SUFFIXES = (".py", ".pyw", ".ipynb", ".txt", ".json")
+HIDDEN_PAGES = (".py", ".ipynb", ".icloud")  # the last stands for a file that is in Apple's cloud
 OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, and what they are
     (0, b"Rar!", "a RAR archive"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -68,12 +70,14 @@ class Refused(Struct, frozen=True):
 
 class Contents(Struct, frozen=True):
     """What was found in a submission; `notes` name what was left out, `others` are the names of
-    files that hold neither a page nor one of the kinds that are refused."""
+    files that hold neither a page nor one of the kinds that are refused, `hidden` those of pages
+    that are hidden, or lie in a folder that is not searched."""
 
     files: list[StoredFile]
     refused: list[Refused]
     notes: list[str]
     others: list[str]
+    hidden: list[str]
 
 
 def clean(name: str) -> str:
@@ -108,7 +112,7 @@ def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:
     notes = reader.notes[:MAX_NOTES]
     if len(reader.notes) > MAX_NOTES:
         notes.append(f"... and {len(reader.notes) - MAX_NOTES} more notes of this kind")
-    return Contents(files, reader.refused, notes, reader.others)
+    return Contents(files, reader.refused, notes, reader.others, reader.hidden[:MAX_FILES])
 
 
 class _Reader:
@@ -119,6 +123,7 @@ class _Reader:
         self.refused: list[Refused] = []
         self.notes: list[str] = []
         self.others: list[str] = []
+        self.hidden: list[str] = []
         self.room = MAX_BYTES
         self.unpacking = 4 * MAX_BYTES  # bytes; pages, zips in zips and heads are half of it
         self.count = 0
@@ -142,13 +147,27 @@ class _Reader:
             elif entry.is_dir():
                 if not _ignored(entry.name):
                     self.folder(Path(entry.path), f"{name}/")
-            elif not _is_hidden(entry.name):
+                else:
+                    self._not_searched(Path(entry.path), f"{name}/")
+            elif _is_hidden(entry.name):
+                self._passed_over(name)
+            else:
                 if self.count >= MAX_FILES:
                     note = f"more than {MAX_FILES} files; the rest was not read"
                     self.notes += [note] if note not in self.notes else []
                     return
                 self.count += 1
                 self.file(Path(entry.path), name)
+
+    def _not_searched(self, folder: Path, prefix: str) -> None:
+        """A folder that is not searched: the pages in it are known by name, those below it not."""
+        with contextlib.suppress(OSError):
+            for entry in sorted(os.scandir(folder), key=_order):
+                self._passed_over(prefix + clean(entry.name))
+
+    def _passed_over(self, name: str) -> None:
+        if name.lower().endswith(HIDDEN_PAGES):
+            self.hidden.append(name)
 
     def file(self, path: Path, name: str, inside: str | None = None) -> None:
         """One file on disk: read when it may be a page or a zip. `inside` is as for `opened`."""
@@ -230,6 +249,8 @@ class _Reader:
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 entries = archive.infolist()
                 looked_at = [entry for entry in entries if not _passed_over(entry)]
+                for entry in filter(_passed_over, entries):
+                    self._passed_over(inside + zips.entry_name(entry))
                 reason = _why_not(entries, looked_at, len(data), self.room)
                 self.unpacking -= _overlap(looked_at, len(data))
                 if not reason and self.count + len(looked_at) > MAX_FILES:

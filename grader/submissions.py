@@ -41,6 +41,7 @@ _DEFINITION = re.compile(
 )
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t].*", re.MULTILINE)
 _WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)\]}}#].*\n|\n)*)", re.MULTILINE)
+_NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 _STUB = re.compile(
     r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
     r"|(?:[^=\n]*=)? *\{(?:\s|#[^\n]*|\"\w+\": *None,?)*\}(?:\s|#[^\n]*)*"
@@ -83,7 +84,26 @@ class Found(Struct, frozen=True):
                 return f"{where}: loading reached the time limit here; {_after(event)}"
             case "crashed":
                 return f"{where}: {event.message} while loading; {_after(event)}"
-        return f"{where}: {self._plainly(event.message)}; the rest was loaded all the same"
+        message = self._plainly(event.message) + self._too_late(event)
+        return f"{where}: {message}; the rest was loaded all the same"
+
+    def _too_late(self, event: LoadEvent) -> str:
+        """Which later line imports or defines the name that is not there yet."""
+        missing = _NOT_DEFINED.match(event.message)
+        if missing is None:
+            return ""
+        name = missing[1]
+        brings = re.compile(
+            rf"(?:import|from)\b.*\b{name}\b|(?:def|class) +{name}\b|{name} *[:=](?!=)"
+        )
+        cells = self.source.cells if self.source else ()
+        for cell in range(event.cell, len(cells)):
+            source, first_line = cells[cell]
+            for line, text in enumerate(source.split("\n"), first_line):
+                later = cell > event.cell or line > event.line
+                if later and brings.match(text):
+                    return f" ({self.where(cell, line)} has it, and comes too late: put it first)"
+        return ""
 
     def _plainly(self, message: str) -> str:
         """What an exception says, in words where it only ends the page's own program, and with
@@ -97,6 +117,12 @@ class Found(Struct, frozen=True):
                 return "input is asked for here, and there is none"
             case "FileNotFoundError":
                 return f"{message} (no files lie beside the page here, only modules to import)"
+            case "PermissionError":
+                return f"{message} (there are no other programs, no network and no files here)"
+            case "ImportError" if "relative import" in said:
+                return f"{message} (write it without the dot, as in `from lesson import ...`)"
+            case "RuntimeError" if "backend" in said.lower():
+                return f"{message} (pages are run on a CPU: leave the choice of a device out)"
             case "ModuleNotFoundError":
                 module = said.split("'")[1].rpartition(".")[2] if said.count("'") == 2 else ""
                 if module in self.elsewhere:
@@ -154,7 +180,7 @@ def read(
     unread = _unread(files, found)
     return Submission(
         student=student_name(Path(os.path.realpath(roots[0][0]))) if student is None else student,
-        found={name: _find(name, files, unread) for name in names},
+        found={name: _find(name, files, unread, found.hidden) for name in names},
         notes=(*found.notes, *_nothing_but(found)),
         fingerprint=_fingerprint(found),
     )
@@ -178,7 +204,7 @@ def _fingerprint(found: Contents) -> str:
     digest = hashlib.sha256()
     parts = [(file.name, file.data) for file in found.files]
     parts += [(refused.name, refused.reason.encode()) for refused in found.refused]
-    parts += [(note, b"") for note in (*found.notes, *found.others)]
+    parts += [(note, b"") for note in (*found.notes, *found.others, *found.hidden)]
     for name, data in parts:
         digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()
@@ -264,7 +290,9 @@ def _few(notes: Sequence[str]) -> list[str]:
     return [*notes[:FEW], *more]
 
 
-def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
+def _find(
+    name: str, files: Sequence[_File], unread: Sequence[_File], hidden: Sequence[str]
+) -> Found:
     """The file that is meant for the exercise `name`, read; or why there is none."""
     named = _exact_first([file for file in files if file.spells == name], name)
     unspelled = [file for file in files if file.spells == ""]
@@ -298,7 +326,7 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File]) -> Found:
         return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
-    return _missing(name, files)
+    return _missing(name, files, hidden)
 
 
 def _parts(name: str, chosen: _File, files: Sequence[_File]) -> list[str]:
@@ -345,7 +373,7 @@ def _left_aside(file: _File, name: str) -> str:
     return f"{shown(file.name)} was left aside{instead}"
 
 
-def _missing(name: str, files: Sequence[_File]) -> Found:
+def _missing(name: str, files: Sequence[_File], hidden: Sequence[str]) -> Found:
     """Nothing is taken for an exercise; what of the rest may have been meant for it is named."""
     for file in files:
         if name in file.defines and file.spells == "":
@@ -359,6 +387,9 @@ def _missing(name: str, files: Sequence[_File]) -> Found:
     elif unknown := [file.name for file in files if file.spells == "" and not file.defines]:
         reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
         reason += ": hand in one file of that name"
+    if passed_over := [path for path in hidden if _spelled_hidden(path) == name]:
+        reason += f"; {shown(passed_over[0])} is hidden, or in a folder that is not searched, and "
+        reason += "was not read: hand it in under its plain name, in a folder of your own"
     return Found("missing", reason=reason)
 
 
@@ -413,6 +444,11 @@ def spelled(name: str) -> str | None:
 def _spelled_without(name: str) -> str | None:
     """The exercise that a name spells, whatever its ending."""
     return spelled(name.removesuffix(_ending(name) or PurePosixPath(name).suffix))
+
+
+def _spelled_hidden(path: str) -> str | None:
+    """The exercise that a name spells, without what hides it."""
+    return _spelled_without(PurePosixPath(path).name.lstrip("._").replace("-checkpoint", ""))
 
 
 def _underscored(text: str) -> str:

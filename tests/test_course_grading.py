@@ -7,7 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import nbformat
+import nbgrader.api
 import pytest
+from nbgrader.api import Gradebook
 from traitlets.config import Config
 
 from grader.answers import picture_from
@@ -220,6 +222,21 @@ def test_a_course_that_executes_otherwise_is_told_where_the_grader_goes():
     c.Autograde.autograde_preprocessors = ["nbgrader.preprocessors.LimitOutput"]
     with pytest.raises(UsageError, match=r"put grader\.course\.execute\.GraderExecute where"):
         configure(c)
+
+
+def test_grade_books_of_one_address_share_their_compiled_statements(monkeypatch, tmp_path):
+    monkeypatch.setattr(nbgrader.api, "create_engine", nbgrader.api.create_engine)  # put back
+    configure(Config())
+    addresses = [f"sqlite:///{tmp_path / name}.db" for name in ("one", "one", "another")]
+    first, second, another = map(Gradebook, addresses)
+    assert first.engine is second.engine is not another.engine
+    first.add_student("ada")
+    second.close()
+    assert [student.id for student in first.students] == ["ada"], "closing one leaves the other"
+    another.close()
+    first.close()
+    with Gradebook(addresses[0]) as opened_again:
+        assert [student.id for student in opened_again.students] == ["ada"]
 
 
 def test_only_what_nbgrader_could_not_read_is_graded_as_it_was_handed_in():

@@ -11,6 +11,7 @@ from traitlets.config import Config
 from traitlets.config.loader import LazyConfigValue
 from traitlets.utils.importstring import import_item
 
+from grader.course.engines import share_engines
 from grader.course.execute import GraderExecute
 from grader.course.mend import MendCells
 from grader.course.reading import PageExporter
@@ -66,6 +67,7 @@ def configure(c: Config) -> None:
     ]
     if "exporter_class" not in c.Autograde:
         c.Autograde.exporter_class = PageExporter
+    share_engines()
     # nbgrader calls `alembic` by name; this finds it where the environment isn't activated, too.
     scripts = sysconfig.get_path("scripts")
     os.environ["PATH"] = os.pathsep.join([scripts, os.environ.get("PATH", "")])

@@ -46,6 +46,14 @@ def reset_switches() -> None:
     warnings.simplefilter("ignore")
 
 
+def keep_platform() -> None:
+    """Undo the choice of a device that is not here: pages are run on the CPU."""
+    import jax
+
+    _set_jax_switches({"jax_platforms": "cpu"})
+    jax.config.update("jax_platform_name", "")  # type: ignore[no-untyped-call]  # can't be read
+
+
 def _set_jax_switches(values: dict[str, Any]) -> None:
     import jax
 

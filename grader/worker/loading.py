@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from grader.worker.calling import Reply, raised, reset_switches, switches_kept
+from grader.worker.calling import Reply, keep_platform, raised, reset_switches, switches_kept
 from grader.worker.magics import parsed
 from grader.worker.names import Names, Place
 from grader.worker.values import cut
@@ -251,6 +251,7 @@ class Submission:
                     exec(code, self.namespace)
             except BaseException as error:
                 failed = failed or raised(error, (unit.filename,))
+            keep_platform()
         return failed or ("ran",)
 
     async def _run_in_loop(self, code: types.CodeType) -> None:
