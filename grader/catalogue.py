@@ -2,6 +2,7 @@
 are found. Keys are found by file name at run time; nothing imports one by name.
 """
 
+import functools
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,12 @@ def exercise(name: str) -> Exercise:
     path = PACKAGE / "public" / f"{name}.json"
     if not path.is_file():
         raise UsageError(f"there is no exercise {name!r}; there are: {', '.join(names())}")
+    return _decoded(path, path.stat().st_mtime_ns)
+
+
+@functools.cache
+def _decoded(path: Path, changed: int) -> Exercise:
+    """The exercise in a file that was last changed then: reading a page asks for all of them."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Exercise)
     except msgspec.DecodeError as error:
