@@ -137,6 +137,7 @@ def _environment(scratch: str) -> dict[str, str]:
         "JAX_PLATFORMS": "cpu",
         "MALLOC_ARENA_MAX": "1",
         "MPLBACKEND": "Agg",
+        "PYTHONBREAKPOINT": "0",  # nobody is there to tell a debugger to go on
     }
     environment |= dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), scratch)
     # Windows can't start Python without these; no one's secrets are in them.

@@ -84,7 +84,7 @@ def examined(
     """The report on one exercise, and what it was made from."""
     exercise = catalogue.exercise(name)
     if found.source is None:
-        findings = suite.run(exercise, lambda _: Missing(found.reason))
+        findings = suite.run_without(exercise, found.reason)
         return _report(exercise, found, findings, [], "", {}), findings
     try:
         worker = sandbox.load(found.source)

@@ -36,9 +36,9 @@ class Names(Struct, frozen=True):
         for place in self._of(name):
             if place.inside and (place.kind == "local" or place in bound):
                 where = self._where(place)
-                return (
-                    f"{name} is defined only under `{place.inside}` ({where}); move it out of there"
-                )
+                is_method = place.inside.startswith("class ") and "self" in place.text
+                move = "move it out of there" + (", without self" if is_method else "")
+                return f"{name} is defined only under `{place.inside}` ({where}); {move}"
         code = "\n".join(source for source, _ in cells)
         if name in defined(_COMMENT_MARK.sub("", code)) - defined(code):
             return f"{name} stands in comments only, which are not run: take the # away"

@@ -65,6 +65,9 @@ def read_page(data: bytes, name: str) -> Page:
         page = read_page(whole, name)
         note = f"{name} ends in {len(data) - len(whole)} null bytes, which were left out"
         return replace(page, notes=(note, *page.notes))
+    if (inner := _quoted_notebook(data)) is not None:
+        note = f"{name} is a notebook as one text in quotes, and was read as a notebook"
+        return replace(inner, notes=(note, *inner.notes))
     notebook_expected = _NOTEBOOK_NAME.search(name) is not None
     if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         try:
@@ -88,6 +91,16 @@ def read_page(data: bytes, name: str) -> Page:
     return replace(page, notes=(note,)) if notebook_expected else page
 
 
+def _quoted_notebook(data: bytes) -> Page | None:
+    """The notebook in a file that is one JSON text, as a program makes it that encodes it twice."""
+    if not data.startswith((b'"{', codecs.BOM_UTF8 + b'"{')):
+        return None
+    try:
+        return _notebook(json.loads(data.decode("utf-8-sig")).encode())
+    except (ValueError, AttributeError):  # among them what is no notebook
+        return None
+
+
 def decoded(data: bytes) -> str:
     """The text as Python reads it: UTF-8, with or without mark, or what the coding line says.
 
@@ -106,7 +119,10 @@ def decoded(data: bytes) -> str:
     except UnicodeDecodeError as error:
         found = f"byte {error.start - data.rfind(LF, 0, error.start)} ({data[error.start]:#04x})"
         line = data[: error.start].count(LF) + 1
-        raise Unreadable(f"line {line}, {found}: not UTF-8; {SAVE}") from error
+        what_to_do = f"not UTF-8; {SAVE}"
+        if _is_utf8(data):
+            what_to_do = f"not {encoding}, as the coding line says, but UTF-8: delete that line"
+        raise Unreadable(f"line {line}, {found}: {what_to_do}") from error
     except (SyntaxError, LookupError, ValueError) as error:
         raise Unreadable(
             f"line 1: the encoding can't be told ({str(error)[:100]}); {SAVE}"
@@ -116,6 +132,14 @@ def decoded(data: bytes) -> str:
         line, byte = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise Unreadable(f"line {line}, byte {byte}: a null byte; {SAVE}")
     return text
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _encoding(data: bytes) -> str:

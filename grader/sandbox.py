@@ -53,7 +53,8 @@ class Limits(Struct, frozen=True):
 class Source(Struct, frozen=True):
     """What a worker loads: cells as (source, first line), and modules by name that it may import.
 
-    `helpers` come last on the import path, `modules` first. `due` are the names that are asked for.
+    `modules` come first on the import path, then `helpers`, as a page's own folder does. `due` are
+    the names that are asked for.
     """
 
     filename: str

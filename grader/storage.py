@@ -232,6 +232,7 @@ class _Reader:
         reason = f"{_cut(name)} is too large (a submission may have {limit} in all): "
         reason += what.get(ending, INSTEAD)
         self.refused.append(Refused(name, reason))
+        self.notes.append(reason)  # also where another file is the page: it may import this one
 
     # --- zips ----------------------------------------------------------------------------------
 

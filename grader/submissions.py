@@ -25,6 +25,9 @@ from grader.storage import INSTEAD, Contents, StoredFile, clean, contents, shown
 NOT_HELPERS = sys.stdlib_module_names | {
     *("lesson", "grader", "submission", "jax", "jaxlib", "numpy", "scipy", "pytest", "hypothesis"),
     *("matplotlib", "IPython", "msgspec", "typer", "rich"),
+    # What these import as they go.
+    *("ml_dtypes", "opt_einsum", "mpl_toolkits", "pylab", "cycler", "kiwisolver", "contourpy"),
+    *("fontTools", "pyparsing", "dateutil", "six", "PIL", "packaging"),
 }
 HAND_INS = (  # endings of what a student hands in, those first that hold others
     *(".py.txt", ".ipynb.txt", ".ipynb.json", ".tar.gz", ".tar.bz2", ".tar.xz"),
@@ -41,6 +44,8 @@ _DEFINITION = re.compile(
 )
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t].*", re.MULTILINE)
 _WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)\]}}#].*\n|\n)*)", re.MULTILINE)
+_NO_SHELL = re.compile(r"'NoneType' object has no attribute '(?:run_\w+_magic|magic|system)'")
+_LESSON_ELSEWHERE = re.compile(r"\s*(?:from|import)\s.*\blesson\b")
 _NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 _STUB = re.compile(
     r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
@@ -84,7 +89,9 @@ class Found(Struct, frozen=True):
                 return f"{where}: loading reached the time limit here; {_after(event)}"
             case "crashed":
                 return f"{where}: {event.message} while loading; {_after(event)}"
-        message = self._plainly(event.message) + self._too_late(event)
+        source, first_line = cells[event.cell]
+        line = source.split("\n")[event.line - first_line]
+        message = self._plainly(event.message, line) + self._too_late(event)
         return f"{where}: {message}; the rest was loaded all the same"
 
     def _too_late(self, event: LoadEvent) -> str:
@@ -105,9 +112,9 @@ class Found(Struct, frozen=True):
                     return f" ({self.where(cell, line)} has it, and comes too late: put it first)"
         return ""
 
-    def _plainly(self, message: str) -> str:
-        """What an exception says, in words where it only ends the page's own program, and with
-        the reason where something is not there that was handed in."""
+    def _plainly(self, message: str, line: str) -> str:
+        """What an exception in a line says, in words where it only ends the page's own program, and
+        with the reason where something is not there."""
         kind, _, said = message.partition(": ")
         match kind:
             case "SystemExit":
@@ -115,6 +122,10 @@ class Found(Struct, frozen=True):
                 return f"the program ends itself here{why}"
             case "EOFError":
                 return "input is asked for here, and there is none"
+            case "BdbQuit":
+                return "the debugger stops here, and nobody tells it to go on: take it out"
+            case "AttributeError" if _NO_SHELL.search(said):
+                return f"{message} (there is no notebook here: IPython's own calls do nothing)"
             case "FileNotFoundError":
                 return f"{message} (no files lie beside the page here, only modules to import)"
             case "PermissionError":
@@ -123,6 +134,8 @@ class Found(Struct, frozen=True):
                 return f"{message} (write it without the dot, as in `from lesson import ...`)"
             case "RuntimeError" if "backend" in said.lower():
                 return f"{message} (pages are run on a CPU: leave the choice of a device out)"
+            case "ModuleNotFoundError" if _LESSON_ELSEWHERE.match(line):
+                return f"{message} (the lesson lies beside the page: write `import lesson`)"
             case "ModuleNotFoundError":
                 module = said.split("'")[1].rpartition(".")[2] if said.count("'") == 2 else ""
                 if module in self.elsewhere:
@@ -178,10 +191,12 @@ def read(
     is_sole = len(stored) == 1 and stored[0].name == roots[0][1]
     files = [_looked_at(file, sole if is_sole else None) for file in stored]
     unread = _unread(files, found)
+    by_name = {name: _find(name, files, unread, found.hidden) for name in names}
+    told = {text for each in by_name.values() for text in (each.reason, *each.notes)}
     return Submission(
         student=student_name(Path(os.path.realpath(roots[0][0]))) if student is None else student,
-        found={name: _find(name, files, unread, found.hidden) for name in names},
-        notes=(*found.notes, *_nothing_but(found)),
+        found=by_name,
+        notes=(*(note for note in found.notes if note not in told), *_nothing_but(found)),
         fingerprint=_fingerprint(found),
     )
 
@@ -384,7 +399,9 @@ def _missing(name: str, files: Sequence[_File], hidden: Sequence[str]) -> Found:
     misnamed = [file for file in files if name in file.defines]
     if misnamed:
         reason += f"; {shown(misnamed[0].name)} defines its names: hand that in as {name}"
-    elif unknown := [file.name for file in files if file.spells == "" and not file.defines]:
+    elif unknown := [
+        file.name for file in files if file.spells == "" and not (file.defines or file.holds)
+    ]:
         reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
         reason += ": hand in one file of that name"
     if passed_over := [path for path in hidden if _spelled_hidden(path) == name]:
@@ -405,7 +422,8 @@ def _about_name(file: _File, name: str) -> list[str]:
     """A note on a file whose name is not the expected one."""
     if _exact(file.name, name):
         return []
-    why = "" if file.spells == name else ", whose names it defines"
+    why = ", whose names it defines" if name in file.defines else ", which its name holds"
+    why = "" if file.spells == name else why
     named = usual(file.name).lower().endswith(".ipynb")
     ending = ".ipynb" if (file.page.notebook if file.page else named) else ".py"
     return [f"{shown(file.name)} was taken for {name}{why}; the expected name is {name}{ending}"]
@@ -546,12 +564,8 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
         if not all(part.isidentifier() for part in parts):
             continue
         if parts == ("lesson",):
-            if not _same_text(other.data, lesson()):
-                notes.append(
-                    "lesson.py was changed; the course's own was used: put functions of yours "
-                    "into the page"
-                )
-        elif parts[0] in NOT_HELPERS:
+            continue
+        if parts[0] in NOT_HELPERS:
             shadowing.setdefault(parts[0], other.name)
         else:
             module = parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
@@ -560,7 +574,17 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
             except Unreadable as error:
                 notes.append(f"{shown(other.name)} is not used: {error}")
     known = [f"{shown(n)} is not used: a module {m} is there already" for m, n in shadowing.items()]
-    return sources, [*_few(notes), *_few(known)]
+    return sources, [*_lesson_changed(folder, files), *_few(notes), *_few(known)]
+
+
+def _lesson_changed(folder: PurePosixPath, files: Sequence[_File]) -> list[str]:
+    """A note where the lesson beside a page (or elsewhere, where none is) is not the course's."""
+    lessons = [other for other in files if PurePosixPath(other.name).name == "lesson.py"]
+    beside = [other for other in lessons if PurePosixPath(other.name).parent == folder]
+    if all(_same_text(other.data, lesson()) for other in beside or lessons):
+        return []
+    note = "lesson.py was changed; the course's own was used: put functions of yours into the page"
+    return [note]
 
 
 def _same_text(data: bytes, text: str) -> bool:

@@ -224,6 +224,7 @@ class Suite:
         self._engine = engine
         self._modules = modules
         self._passed: dict[str, list[dict[str, Any]]] = {}  # by check: the inputs of who passed it
+        self._without: dict[str, tuple[str, Findings]] = {}  # by exercise: the last reason's
 
     def run(self, exercise: Exercise, ask: Callable[[Question], Answer]) -> Findings:
         """Run all checks of one exercise against one submission, which `ask` stands for."""
@@ -250,6 +251,14 @@ class Suite:
             reports.append(_report(item, visibility, exercise, check))
         notes = [*run.notes, *run.told_of_unknown()]
         return Findings(reports, list(run.transcript.values()), notes, faults)
+
+    def run_without(self, exercise: Exercise, reason: str) -> Findings:
+        """`run` where there is nothing to ask, for a reason; once for many who lack the same."""
+        known, findings = self._without.get(exercise.name, ("", None))
+        if findings is None or known != reason:
+            findings = self.run(exercise, lambda _: Missing(reason))
+            self._without[exercise.name] = (reason, findings)
+        return findings
 
     def _passes_again(self, item: pytest.Function, check: _Check) -> bool:
         """Whether the check passes on all inputs that an earlier submission passed it on.
@@ -460,7 +469,9 @@ def _report(
     if outcome == "failed" and "hint" in marker.kwargs:
         message = marker.kwargs["hint"]
     elif outcome == "failed" and not isinstance(wrong, judge.UnexpectedException):
-        message += f"; {NEXT_STEP}"  # an exception tells its line, which is to be looked at first
+        # An exception tells its line, which is to be looked at first; a constant has no input.
+        is_constant = isinstance(wrong.asked, _Asked) and wrong.asked.question.arguments is None
+        message += "" if is_constant else f"; {NEXT_STEP}"
     counterexample = None
     if outcome not in ("not_attempted", "needs_person") and isinstance(wrong.asked, _Asked):
         counterexample = Counterexample(

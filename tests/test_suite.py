@@ -16,6 +16,7 @@ from grader.model import (
     Counterexample,
     Crashed,
     Exercise,
+    Missing,
     Question,
     Raised,
     Returned,
@@ -114,6 +115,22 @@ def keeping(prepare, drawn):
         item.obj = watched
 
     return prepared
+
+
+def test_who_lacks_an_exercise_is_told_why_and_the_checks_run_once_for_a_reason(checks):
+    checks(DOUBLE)
+
+    def body(ready: suite.Suite) -> list[suite.Findings]:
+        reasons = ("nothing", "nothing", "two files", "nothing")
+        found = [ready.run_without(TOY, reason) for reason in reasons]
+        return [*found, ready.run(TOY, right), ready.run(TOY, lambda _: Missing("nothing"))]
+
+    first, again, other, third, passing, run_anew = suite.with_suite(["toy"], body)
+    assert first is again
+    assert first == third == run_anew
+    assert [each.checks[0].message for each in (first, other)] == ["nothing", "two files"]
+    assert {each.checks[0].outcome for each in (first, other)} == {"not_attempted"}
+    assert passing.checks[0].outcome == "passed"
 
 
 def test_a_failure_shows_the_smallest_input(checks):

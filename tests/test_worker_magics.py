@@ -87,7 +87,7 @@ def test_a_line_that_an_export_made_a_text_of_is_run_where_the_line_is():
     [
         ("%%time\nx = 1", "'%%time' is notebook syntax, and was left out"),
         ("%%bash\nls", "'%%bash' is notebook syntax, and was left out with its whole cell"),
-        ("%run a.py", "left out: the file was not run, import it instead"),
+        ("%run a.py", "left out: the file was not run, import it instead (from its name import *)"),
         ("%run ./a b.ipynb", "not run, put what is needed of it into the page itself"),
         ("get_ipython().run_line_magic('run', 'a.py')", "'%run a.py' is notebook syntax, and was"),
         ("get_ipython().run_cell_magic('sql', '', 'x')", "'%%sql' is notebook syntax, and was"),

@@ -52,7 +52,10 @@ def exercise_text(report: ExerciseReport, *, for_student: bool) -> str:
             told.add((check.function, check.misconception))
     if report.output.strip():
         lines += ["", "  it printed:"]
-        lines += [f"    | {_printed(line)}" for line in report.output.splitlines()[:SHOWN_PRINTED]]
+        printed = report.output.splitlines()
+        lines += [f"    | {_printed(line)}" for line in printed[:SHOWN_PRINTED]]
+        if len(printed) > SHOWN_PRINTED:
+            lines.append(f"    ... and {len(printed) - SHOWN_PRINTED} more lines")
     return "\n".join(lines)
 
 

@@ -188,7 +188,10 @@ def raised(error: BaseException, filenames: Collection[Any]) -> Reply:
     except BaseException:  # a class may say anything of itself
         kinds, name, line = [], "an exception without a name", None
     try:
-        message = cut(str(error))
+        message = str(error)
+        if isinstance(error, ImportError) and error.path:  # a place of this machine
+            message = message.replace(f" ({error.path})", "")
+        message = cut(message)
     except BaseException:
         message = "(its message could not be read)"
     return ("raised", name, kinds[:MAX_KINDS], message, line)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from grader.worker.calling import Reply, keep_platform, raised, reset_switches, switches_kept
+from grader.worker.hints import hint, written
 from grader.worker.magics import parsed
 from grader.worker.names import Names, Place
 from grader.worker.values import cut
@@ -112,8 +113,7 @@ class Submission:
         self._loop = asyncio.Runner()  # of the cells that await
         sys.modules[MODULE] = self.module
         sys.modules["grader"] = stand_in()
-        sys.meta_path.insert(0, SourceFinder(modules))
-        sys.meta_path.append(SourceFinder(helpers))
+        sys.meta_path[:0] = [SourceFinder(modules), SourceFinder(helpers)]
         name = filename.rpartition(".")[0]
         is_free = name.isidentifier() and name not in sys.modules
         if is_free and importlib.util.find_spec(name) is None:
@@ -154,7 +154,7 @@ class Submission:
                     units = [(first_line, Unit([code], filename, _awaits(code)))]
                 else:
                     errors += 1
-                    reply = _syntax_reply(error, number, first_line)
+                    reply = _syntax_reply(error, source, number, first_line)
                     replies.append(reply if errors <= MAX_ERRORS else (*reply[:-1], ""))
                     self.units.append(None)
                     continue
@@ -314,29 +314,15 @@ def _as_one(cells: list[tuple[str, int]]) -> str:
     return "\n".join(lines)
 
 
-def _hint(error: SyntaxError) -> str:
-    text = (error.text or "").lstrip()
-    if text.startswith(("<<<<<<<", "=======", ">>>>>>>")):
-        return "; a mark of a merge that was not finished stands here"
-    if text.startswith((">>>", "...", "Python 3")):
-        return "; take away what the console wrote, its marks (>>> and ...), too"
-    if text.startswith(("%", "!")):
-        return "; this is notebook syntax, which a script can't hold"
-    if "expected ':'" in str(error.msg):
-        return "; is a colon missing at the end of this line?"
-    return ""
-
-
-def _syntax_reply(error: BaseException, cell: int, first_line: int) -> Reply:
+def _syntax_reply(error: BaseException, source: str, cell: int, first_line: int) -> Reply:
     if isinstance(error, SyntaxError):
         line = error.lineno or first_line
-        return (
-            "syntax",
-            cell,
-            line,
-            max(error.offset or 0, 0),
-            cut(str(error.msg) + _hint(error), 300),
-        )
+        # Python's column is one of the text that it read, where notebook syntax may be left out.
+        read = written(error, source, first_line) if error.text is None else error.text
+        is_as_written = read.rstrip("\n") == written(error, source, first_line)
+        column = max(error.offset or 0, 0) if is_as_written else 0
+        told = cut(str(error.msg) + hint(error, source, first_line), 300)
+        return ("syntax", cell, line, column, told)
     if isinstance(error, MemoryError | RecursionError):
         return ("too_large", cell, first_line, "too large or too deeply nested to be compiled")
     return ("syntax", cell, first_line, 0, cut(f"{type(error).__name__}: {error}", 300))

@@ -15,7 +15,8 @@ RUN_BELOW = {"time", "timeit", "capture", "prun", "memit"}  # cell magics whose 
 MAX_LEFT_OUT = 200
 
 _WHOLE_CELL = " with its whole cell"
-_NOT_RUN = ": the file was not run, import it instead"
+_NOT_RUN = ": the file was not run, import it instead (from its name import *)"
+_NO_NAMES = ": it would have defined np, plt and many more names, import what is used"
 _NO_NOTEBOOK = ": the notebook was not run, put what is needed of it into the page itself"
 _RUN = re.compile(r"%run\s(?:.*(?P<notebook>\.ipynb\b))?")
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
@@ -78,7 +79,9 @@ def parsed(source: str, filename: str) -> tuple[ast.Module, list[LeftOut]]:
 
 
 def _follows(text: str) -> str:
-    """What is to be done in place of a line that would have run another file."""
+    """What is to be done in place of a line that would have defined something."""
+    if text.startswith("%pylab"):
+        return _NO_NAMES
     run = _RUN.match(text)
     return "" if run is None else _NO_NOTEBOOK if run["notebook"] else _NOT_RUN
 

@@ -1,0 +1,46 @@
+"""What a syntax error comes from, where the text tells: words to be added to Python's own."""
+
+import re
+import sys
+
+_OF_A_WEB_PAGE = re.compile(r"&(?:[lg]t|quot|amp|nbsp|#x?[0-9a-fA-F]+);")
+_OF_MARKDOWN = re.compile(r"^\s*```", re.MULTILINE)
+_LINE_NUMBER = re.compile(r"\d+[:.|]?\s+(?:(?:import|from|def|class|return|if|for)\b|[@#]|\w+ *=)")
+_NEWER = re.compile(r"type +\w+|(?:async +)?def +\w+ *\[|class +\w+ *\[")  # Python 3.12
+_WITH_NEWER_QUOTES = ("f-string: expecting '}'", "f-string: unmatched", "f-string expression part")
+
+
+def hint(error: SyntaxError, source: str, first_line: int = 1) -> str:
+    """What to do about an error in `source`; nothing where Python's words have to be enough."""
+    line, said = written(error, source, first_line).lstrip(), str(error.msg)
+    if line.startswith(("<<<<<<<", "=======", ">>>>>>>")):
+        return "; a mark of a merge that was not finished stands here"
+    if line.startswith((">>>", "...", "Python 3")):
+        return "; take away what the console wrote, its marks (>>> and ...), too"
+    if line.startswith(("%", "!")):
+        return "; this is notebook syntax, which can't stand inside of a statement"
+    if line.startswith(">"):
+        return "; a mail has put > before its lines: take it away, or save the attachment itself"
+    if mark := _OF_A_WEB_PAGE.search(line):
+        return f"; {mark[0]} is a web page's way to write a character: hand in the file itself"
+    if _LINE_NUMBER.match(line):
+        return "; the lines begin with their numbers: copy the code without them"
+    if _OF_MARKDOWN.search(source):
+        return "; ``` is a mark of Markdown: hand in only what stands between two of them"
+    if "=3D" in source:
+        return "; =3D is a mail's way to write an equals sign: save the attachment itself"
+    if said.startswith(("invalid non-printable character", "invalid character")):
+        return "; it came with text that was copied: type a plain space, quote or minus instead"
+    is_newer = bool(_NEWER.match(line)) or said.startswith(_WITH_NEWER_QUOTES)
+    if is_newer and sys.version_info < (3, 12):
+        return "; newer versions of Python know this, the one that reads pages here does not"
+    if "expected ':'" in said:
+        return "; is a colon missing at the end of this line?"
+    return ""
+
+
+def written(error: SyntaxError, source: str, first_line: int = 1) -> str:
+    """The line of an error as it stands in `source`, whose first line has this number."""
+    lines = source.split("\n")
+    place = (error.lineno or 0) - first_line
+    return lines[place] if 0 <= place < len(lines) else error.text or ""
