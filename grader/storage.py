@@ -280,7 +280,9 @@ class _Reader:
             if zips.leads_outside(entry):
                 self.notes.append(f"the zip's entry {_cut(name)} leads outside, and was not read")
             elif len(name) > MAX_NAME or name.count("/") >= MAX_DEPTH:
-                self.notes.append(f"the zip's entry {_cut(name)} has too long a name")
+                self.notes.append(
+                    f"the zip's entry {_cut(name)} has too long a name, or lies too deep"
+                )
             elif _wanted(name) and entry.file_size > MAX_BYTES:
                 self._too_large(inside + name)
             else:

@@ -66,3 +66,9 @@ def test_a_line_that_a_page_printed_is_cut_in_the_report():
         assert len(first) <= len("    | ") + text.MAX_PRINTED
         assert first.endswith("...")
         assert last == "    | end"
+
+
+def test_lines_that_a_report_leaves_out_are_counted():
+    printed = "".join(f"{number}\n" for number in range(text.SHOWN_PRINTED + 3))
+    shown = text.exercise_text(report("ada", printed).exercises[0], for_student=True)
+    assert shown.endswith(f"    | {text.SHOWN_PRINTED - 1}\n    ... and 3 more lines")

@@ -635,10 +635,44 @@ def test_a_folder_named_like_a_script_is_searched(found):
 
 @pytest.mark.parametrize(
     "folder",
-    [".ipynb_checkpoints", "__MACOSX", ".venv", "venv", "node_modules", "__pycache__", ".git"],
+    [
+        *(".ipynb_checkpoints", "__MACOSX", ".venv", "venv", "node_modules", "__pycache__", ".git"),
+        *("site-packages", "env"),
+    ],
 )
 def test_hidden_and_environment_folders_are_not_searched(found, folder):
-    assert found({f"{folder}/ones_bound.py": WORKED, ".DS_Store": b"\0\1"}).status == "missing"
+    result = found({f"{folder}/ones_bound.py": WORKED, ".DS_Store": b"\0\1"})
+    assert result.status == "missing"
+    assert f"; {folder}/ones_bound.py is hidden, or in a folder that is not" in result.reason
+    result = found({"ones_bound.py": WORKED + WORKED})
+    assert (result.file, result.notes) == ("ones_bound.py", ()), "no candidate beside another"
+
+
+@pytest.mark.parametrize("in_a_zip", [False, True])
+def test_a_file_that_is_too_large_is_named_beside_a_page_too(hand_in, monkeypatch, in_a_zip):
+    monkeypatch.setattr(storage, "MAX_BYTES", 2_000)
+    files = {"ones_bound.py": WORKED, "tables.py": "".join(map(str, range(1_000)))}
+    submission = hand_in({"all.zip": zipped(files)} if in_a_zip else files)
+    assert submission.found["ones_bound"].status == "graded"
+    (note,) = submission.notes
+    assert "tables.py is too large" in note
+
+
+def test_what_an_exercise_is_told_is_not_told_again(hand_in, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 2_000)
+    submission = hand_in({"ones_bound.py": "1" * 3_000})
+    assert "ones_bound.py is too large" in submission.found["ones_bound"].reason
+    assert submission.notes == ()
+
+
+def test_an_entry_with_a_name_too_long_or_too_deep_is_skipped_and_named(tmp_path):
+    entries = {"ones_bound.py": WORKED, "x" * 1_001 + ".py": "", "x/" * 32 + "y.py": ""}
+    submission = read_zip(tmp_path, zipped(entries))
+    assert submission.found["ones_bound"].status == "graded"
+    assert [note.endswith("too long a name, or lies too deep") for note in submission.notes] == [
+        True,
+        True,
+    ]
 
 
 def test_links_are_not_followed_and_named(hand_in, tmp_path):

@@ -313,6 +313,16 @@ def test_a_class_in_a_damaged_zip_is_a_usage_error(tmp_path):
         taken(path)
 
 
+def test_a_class_in_a_zip_that_unpacks_to_too_much_is_a_usage_error(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "submissions.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in (1, 2):
+            archive.writestr(f"student{number}_10{number}_7_ones_bound.py", WORKED)
+    assert taken(tmp_path / "submissions.zip")[0] == "canvas"
+    monkeypatch.setattr(layouts, "MAX_CLASS_BYTES", len(WORKED))
+    with pytest.raises(UsageError, match="too large for one class; unpack it yourself"):
+        taken(tmp_path / "submissions.zip")
+
+
 def test_a_pipe_is_no_class(tmp_path):
     os.mkfifo(tmp_path / "class.zip")
     assert taken(tmp_path / "class.zip") == ("plain", {"class": None})

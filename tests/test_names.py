@@ -4,11 +4,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from grader import catalogue, submissions
-from grader.model import CheckReport
+from grader import catalogue, grading, submissions
+from grader.model import CheckReport, Crashed, Missing, Question, TimedOut
 from grader.names import Names
-from grader.sandbox import Sandbox
+from grader.sandbox import LoadEvent, Sandbox
 from tests.test_finding import notebook
 
 EXERCISES = Path(__file__).parents[1] / "exercises"
@@ -151,6 +152,19 @@ def test_a_text_that_a_person_reads_is_told_where_it_has_to_stand(names):
     assert page.notes([empty, check("curvature", "not_attempted")]) == []
     (note,) = page.notes([empty, check("curvature", "passed")])
     assert note.startswith("EXPLANATION is empty: an answer counts in its code cell")
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [("timed_out", TimedOut()), ("crashed", Crashed("its process ended while the file was"))],
+)
+def test_what_is_missing_since_loading_ended_is_no_missing_name(names, kind, answer):
+    page = names("PREDICTED_CEILING = 1\n")
+    events = [LoadEvent("raised", 0, 1, "no"), LoadEvent(kind, 0, 2, "no")]
+    ask = grading._asking(lambda _: Missing(), replace(page, events=events))
+    found = ask(Question("curvature", ()))
+    assert type(found) is type(answer)
+    assert "line 2" in getattr(found, "how", "line 2")
 
 
 @pytest.mark.parametrize("name", catalogue.names())

@@ -4,6 +4,7 @@ Here are the accidents; what is done on purpose is in test_sandbox_hostile.py.
 """
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from grader import processes
@@ -350,8 +352,12 @@ def test_nothing_of_one_file_reaches_the_next(warm):
         import os, pathlib, sys
         import jax, jax.numpy as jnp
         import numpy as np
+        import random
         np.sum = jnp.sum = max = len = lambda *_: 42
         jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_disable_jit", True)
+        np.set_printoptions(precision=1)
+        random.seed(7), np.random.seed(7)
         sys.modules["json"] = None
         sys.path.insert(0, ".")
         os.environ["PLANTED"] = "1"
@@ -364,6 +370,10 @@ def test_nothing_of_one_file_reaches_the_next(warm):
         import json, os, pathlib, sys
         import jax, jax.numpy as jnp
         import numpy as np
+        import random
+        SWITCHES = [
+            jax.config.jax_disable_jit, str(np.array(1 / 3)), random.random(), np.random.random(),
+        ]
         FOUND = [
             np.sum([1, 2]), jnp.sum(jnp.ones(2)), jax.config.jax_enable_x64, "." in sys.path,
             "PLANTED" in os.environ, os.listdir("."), os.path.exists("../planted"),
@@ -384,6 +394,8 @@ def test_nothing_of_one_file_reaches_the_next(warm):
             False,
         )
         assert look(worker, "FOUND") == Returned(found)
+        seeded = (random.Random(0).random(), np.random.RandomState(0).random())
+        assert look(worker, "SWITCHES") == Returned((False, str(np.array(1 / 3)), *seeded))
 
 
 @pytest.mark.parametrize("warm_mode", [pytest.param(True, marks=linux_only), False])
