@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -89,10 +89,18 @@ class Found(Struct, frozen=True):
                 return f"{where}: loading reached the time limit here; {_after(event)}"
             case "crashed":
                 return f"{where}: {event.message} while loading; {_after(event)}"
-        source, first_line = cells[event.cell]
-        line = source.split("\n")[event.line - first_line]
-        message = self._plainly(event.message, line) + self._too_late(event)
+        message = self._plainly(event.message, self._line(event)) + self._too_late(event)
         return f"{where}: {message}; the rest was loaded all the same"
+
+    def _lines(self) -> Iterator[tuple[int, int, str]]:
+        """Every line with its place. A script may be run as one cell: there, lines alone count."""
+        for cell, (source, first_line) in enumerate(self.source.cells if self.source else ()):
+            for line, text in enumerate(source.split("\n"), first_line):
+                yield cell if self.notebook else 0, line, text
+
+    def _line(self, event: LoadEvent) -> str:
+        place = (event.cell if self.notebook else 0, event.line)
+        return next((text for cell, line, text in self._lines() if (cell, line) == place), "")
 
     def _too_late(self, event: LoadEvent) -> str:
         """Which later line imports or defines the name that is not there yet."""
@@ -103,13 +111,10 @@ class Found(Struct, frozen=True):
         brings = re.compile(
             rf"(?:import|from)\b.*\b{name}\b|(?:def|class) +{name}\b|{name} *[:=](?!=)"
         )
-        cells = self.source.cells if self.source else ()
-        for cell in range(event.cell, len(cells)):
-            source, first_line = cells[cell]
-            for line, text in enumerate(source.split("\n"), first_line):
-                later = cell > event.cell or line > event.line
-                if later and brings.match(text):
-                    return f" ({self.where(cell, line)} has it, and comes too late: put it first)"
+        place = (event.cell if self.notebook else 0, event.line)
+        for cell, line, text in self._lines():
+            if (cell, line) > place and brings.match(text):
+                return f" ({self.where(cell, line)} has it, and comes too late: put it first)"
         return ""
 
     def _plainly(self, message: str, line: str) -> str:
