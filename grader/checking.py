@@ -29,6 +29,7 @@ def check_paths(
     for name in names:
         catalogue.exercise(name)
     passed, found_any = True, False
+    notes: list[str] = []
     with Sandbox() as sandbox:
 
         def body(suite: Suite) -> None:
@@ -36,6 +37,7 @@ def check_paths(
             for path in paths:
                 sole = names[0] if exercises and len(names) == 1 else None
                 submission = submissions.read(path, names, sole)
+                notes.extend(f"\n{note}" for note in submission.notes)
                 for name in names:
                     found = submission.found[name]
                     if found.status == "missing":
@@ -50,7 +52,8 @@ def check_paths(
         with_suite(names, body, hidden=False)
     if not found_any:
         where = ", ".join(str(path) for path in paths)
-        raise UsageError(f"no file of {', '.join(names)} was found in {where}")
+        told = "".join(notes)
+        raise UsageError(f"no file of {', '.join(names)} was found in {where}{told}")
     return passed
 
 

@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import tempfile
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -129,7 +130,7 @@ def _class_inside(folder: Path, layout: str) -> ClassFolder | None:
     if _looks(folder) != "plain":
         return None
     found = _read(inside[0], layout)
-    is_sakai = any((path / SAKAI_FOLDER).is_dir() for path in _shown(inside[0]))
+    is_sakai = any(_is_folder(path / SAKAI_FOLDER) for path in _shown(inside[0]))
     is_export = is_sakai or found.layout != "plain"
     if not is_export or (len(found.entries) < 2 and found.layout != "gradescope"):
         return None
@@ -147,7 +148,7 @@ def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     with a note on each name that was shared."""
     alike: dict[str, list[Entry]] = {}
     for entry in found:
-        alike.setdefault(named(entry.student), []).append(entry)
+        alike.setdefault(unicodedata.normalize("NFC", named(entry.student)), []).append(entry)
     taken = set(alike)
     entries: list[Entry] = []
     notes: list[str] = []
@@ -185,7 +186,7 @@ def _left_out(folder: Path, entries: list[Entry]) -> list[str]:
 def _hidden(folder: Path) -> list[Path]:
     """Hidden folders that are none of a tool's own: a student's may be among them."""
     tools = (".git", ".ipynb_checkpoints", ".venv", ".vscode", ".idea", ".cache", ".local")
-    hidden = [path for path in folder.iterdir() if path.name.startswith(".") and path.is_dir()]
+    hidden = [path for path in folder.iterdir() if path.name.startswith(".") and _is_folder(path)]
     return sorted(path for path in hidden if path.name not in tools)
 
 
@@ -199,23 +200,32 @@ def _shown(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: path.name)
 
 
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder; a link whose target can't even be looked up is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 # --- the layouts ----------------------------------------------------------------------------------
 
 
 def _plain(folder: Path) -> Iterator[Entry]:
     """`<student>/...`, `<student>.zip`, `<student>.py`, `<student>.ipynb`, or another archive."""
     for path in _shown(folder):
-        if path.is_dir() or path.is_symlink() or usual(path.name).lower().endswith(HAND_INS):
+        named_so = usual(path.name).lower().endswith(HAND_INS)
+        if path.is_symlink() or named_so or _is_folder(path):
             yield _of_one(path)
 
 
 def _nbgrader(folder: Path) -> Iterator[Entry]:
     """`submitted/<student>/<assignment>/*.ipynb`; the folder above it, or itself."""
-    submitted = folder / "submitted" if (folder / "submitted").is_dir() else folder
+    submitted = folder / "submitted" if _is_folder(folder / "submitted") else folder
     yield from (
         Entry(clean(path.name), ((path, clean(path.name)),))
         for path in _shown(submitted)
-        if path.is_dir()
+        if _is_folder(path)
     )
 
 
@@ -223,7 +233,7 @@ def _is_course(folder: Path) -> bool:
     """Whether a folder is nbgrader's: students' folders in `submitted`, and beside it what belongs
     to a course. In a class, one of whose students is called that, others lie beside it."""
     submitted = folder / "submitted"
-    if not submitted.is_dir() or not any(path.is_dir() for path in _shown(submitted)):
+    if not _is_folder(submitted) or not any(map(_is_folder, _shown(submitted))):
         return False
     beside = {path.name for path in _shown(folder) if not path.is_symlink()}
     others = {clean(entry.roots[0][0].name) for entry in _plain(folder)} - _COURSE - _COURSE_FILES
@@ -264,7 +274,7 @@ def _moodle(folder: Path) -> Iterator[Entry]:
 def _gradescope(folder: Path) -> Iterator[Entry]:
     """`submission_<number>/` beside `submission_metadata.yml`, which names the submitters."""
     people = _submitters(folder / METADATA)
-    paths = [path for path in _shown(folder) if _GRADESCOPE.match(path.name) and path.is_dir()]
+    paths = [path for path in _shown(folder) if _GRADESCOPE.match(path.name) and _is_folder(path)]
     names = [people.get(path.name) or path.name for path in paths]
     for path, name in zip(paths, names, strict=True):
         unique = name if names.count(name) == 1 else f"{name} ({path.name})"

@@ -10,6 +10,7 @@ from grader.sandbox import LoadEvent, Place
 from grader.submissions import FEW, Found, defined
 
 _COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
+_EMPTY = re.compile(r"= *None\b")
 _DECIMAL_COMMA = re.compile(r"=\s*\(?\s*[+-]?\d+\s*,\s*\d+\s*\)?\s*(?:#.*)?")
 
 
@@ -28,12 +29,16 @@ class Names(Struct, frozen=True):
         is_whole = len(cells) == 1 and not self.found.notebook
         for event in self.events:
             for source, _ in cells[event.cell : event.cell + 1]:
-                if event.kind == "syntax" and (is_whole or name in defined(source)):
+                lost = event.kind in ("syntax", "too_large")
+                if lost and (is_whole or name in defined(source)):
                     return self.found.told(event)
         bound = self._bound(name)
         if bound and bound[-1].kind == "deleted":
             return self._bound_again(name)
         for place in self._of(name):
+            if place.kind == "stopped":
+                what = f"`{place.text}` is still there, and what stands below it never runs"
+                return f"{self._where(place)}: {what}: delete that line"
             if place.inside and (place.kind == "local" or place in bound):
                 where = self._where(place)
                 is_method = place.inside.startswith("class ") and "self" in place.text
@@ -77,6 +82,8 @@ class Names(Struct, frozen=True):
     def _bound_again(self, name: str) -> str:
         """That a name is bound more than once, or deleted, and where."""
         bound = self._bound(name)
+        # A scaffold's `= None` above the answer was meant to be replaced, and does no harm.
+        bound = [place for place in bound[:-1] if not _EMPTY.search(place.text)] + bound[-1:]
         if len(bound) < 2:
             return ""
         told = [f"{self._where(place)} (`{place.text}`)" for place in bound]

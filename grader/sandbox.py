@@ -79,9 +79,9 @@ class LoadEvent(Struct, frozen=True):
 
 class Place(Struct, frozen=True):
     """A line of a page that binds a due name. `kind` is `set`, `imported`, `deleted`, `local` (in a
-    function or class, where it doesn't count), or `like`: a similar name is set there, which is
-    `text` then. Else `text` is the line; `inside` is the line that the block around it starts with,
-    if there is one."""
+    function or class, where it doesn't count), `stopped` (the scaffold's `raise`, above what the
+    function is to do), or `like`: a similar name is set there, which is `text` then. Else `text` is
+    the line; `inside` is the line that the block around it starts with, if there is one."""
 
     cell: int
     line: int

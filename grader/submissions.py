@@ -49,7 +49,8 @@ _LESSON_ELSEWHERE = re.compile(r"\s*(?:from|import)\s.*\blesson\b")
 _NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 _STUB = re.compile(
     r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
-    r"|(?:[^=\n]*=)? *\{(?:\s|#[^\n]*|\"\w+\": *None,?)*\}(?:\s|#[^\n]*)*"
+    # Possessive: a line of signs could be read as comments in more ways than can be tried.
+    r"|(?:[^=\n]*=)? *\{(?:\s|#[^\n]*+|\"\w+\": *None,?)*+\}(?:\s|#[^\n]*+)*+"
     r"|(?!.*\breturn\b).*^[ \t]+raise NotImplementedError\b.*",
     re.DOTALL | re.MULTILINE,
 )
@@ -189,7 +190,7 @@ def read(
     """
     roots = [(path, clean(path.name))] if isinstance(path, Path) else path
     for place, _ in roots:
-        if not place.exists() and not place.is_symlink():
+        if not place.is_symlink() and not place.exists():
             raise UsageError(f"there is no file or folder {clean(str(place))!r}")
     found = contents(roots)
     stored = found.files
@@ -328,17 +329,21 @@ def _find(
         for file in chosen:
             if _imports_from(name, file):
                 reason += f"; {shown(file.name)} imports from {name}: copy what it needs into it"
-        return Found("ambiguous", reason=reason)
+        return Found("ambiguous", reason=_together(name, chosen) or reason)
     lost = [file for file in unread if file.spells in (name, "", None)]
     if chosen:
         file = chosen[0]
         aside = [other for other in chain(*worked_on) if other.code != file.code]
         taken = shown(file.name)
-        notes = [f"{_left_aside(other, name)}; {taken} was taken" for other in aside]
-        notes += [
-            *_parts(name, file, [f for f in files if f not in aside]),
-            *_misnamed(name, file, files),
-        ]
+        notes: list[str] = []
+        parts = _parts(name, file, files)
+        for other in aside:
+            lacks = f", which has no {parts.pop(other.name)}" if other.name in parts else ""
+            notes.append(f"{_left_aside(other, name)}; {taken} was taken{lacks}")
+        for part, there in parts.items():
+            text = f"{shown(part)} defines {there}, and {taken} does not"
+            notes.append(f"{text}: put all into one file")
+        notes += _misnamed(name, file, files)
         return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if named or unnamed:  # untouched: what else was handed in may hold the answers
         file = (named or unnamed)[0]
@@ -349,19 +354,28 @@ def _find(
     return _missing(name, files, hidden)
 
 
-def _parts(name: str, chosen: _File, files: Sequence[_File]) -> list[str]:
-    """Notes on the files that answer what the chosen one doesn't, and that nothing imports."""
+def _together(name: str, files: Sequence[_File]) -> str:
+    """What each of several files answers, where they do so only together."""
+    due = set(catalogue.exercise(name).signatures)
+    answered = {file.name: due & file.answers for file in files}
+    if set().union(*answered.values()) in answered.values():
+        return ""
+    told = [f"{shown(file)} answers {', '.join(sorted(own))}" for file, own in answered.items()]
+    return f"{'; '.join(told[:FEW])}: put all into one file, {name}.py"
+
+
+def _parts(name: str, chosen: _File, files: Sequence[_File]) -> dict[str, str]:
+    """What the chosen file doesn't answer, by the name of a file that does and nothing imports."""
     lacking = set(catalogue.exercise(name).signatures) - chosen.answers
     imported = frozenset[str]().union(*(file.imports for file in files))
-    notes: list[str] = []
+    parts: dict[str, str] = {}
     for file in files:
         path = PurePosixPath(file.name)
         there = ", ".join(sorted(lacking & file.answers))
         known = path.suffix == ".py" and imported.intersection(path.with_suffix("").parts)
         if there and file is not chosen and file.spells in (name, "") and not known:
-            text = f"{shown(file.name)} defines {there}, and {shown(chosen.name)} does not"
-            notes.append(f"{text}: put all into one file")
-    return notes
+            parts[file.name] = there
+    return parts
 
 
 def _imports_from(module: str, file: _File) -> bool:

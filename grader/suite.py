@@ -77,6 +77,9 @@ PYTEST_ARGUMENTS = [
     ),
 ]
 
+# What says by itself what to look at: no number is to be worked out.
+TELL_THEMSELVES = (judge.UnexpectedException, judge.WrongKind, judge.WrongShape)
+
 OUTCOMES: dict[type[judge.Wrong], Outcome] = {
     judge.NotAttempted: "not_attempted",
     judge.OutOfTime: "timed_out",
@@ -468,8 +471,7 @@ def _report(
     message = wrong.message
     if outcome == "failed" and "hint" in marker.kwargs:
         message = marker.kwargs["hint"]
-    elif outcome == "failed" and not isinstance(wrong, judge.UnexpectedException):
-        # An exception tells its line, which is to be looked at first; a constant has no input.
+    elif outcome == "failed" and not isinstance(wrong, TELL_THEMSELVES):
         is_constant = isinstance(wrong.asked, _Asked) and wrong.asked.question.arguments is None
         message += "" if is_constant else f"; {NEXT_STEP}"
     counterexample = None

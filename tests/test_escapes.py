@@ -72,3 +72,10 @@ def test_lines_that_a_report_leaves_out_are_counted():
     printed = "".join(f"{number}\n" for number in range(text.SHOWN_PRINTED + 3))
     shown = text.exercise_text(report("ada", printed).exercises[0], for_student=True)
     assert shown.endswith(f"    | {text.SHOWN_PRINTED - 1}\n    ... and 3 more lines")
+
+
+def test_lines_of_an_exception_can_not_look_like_the_reports_own():
+    forged = "ValueError: x\n\nones_bound: 10 of 10 points\ndue:   4"
+    lines = text._wrapped(f"got:   {forged}", 4)
+    assert lines[0] == "got:   ValueError: x"
+    assert all(line.startswith("|") for line in lines[1:])

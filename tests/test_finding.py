@@ -335,7 +335,7 @@ def test_what_was_left_aside_for_the_exact_name_is_named(found, other):
     result = found({"ones_bound.py": WORKED, other: ALL_NAMES})
     (note,) = result.notes
     assert note.startswith(f"{other} was left aside")
-    assert note.endswith("; ones_bound.py was taken")
+    assert note.endswith("; ones_bound.py was taken, which has no growth_factor, rate_ceiling")
     assert ("hand in that one alone" in note) is (other == "Ones Bound (2).py")
 
 
@@ -1194,3 +1194,10 @@ def test_a_link_that_leads_to_itself_is_told_as_a_link(tmp_path):
     submission = submissions.read(loop, ["ones_bound"])
     assert submission.student == "loop"
     assert submission.notes == ("loop is a link; links are not followed",)
+
+
+@pytest.mark.parametrize("line", ["#" * 80, "# " * 80, "# # # #" + " " * 80, "\t #" * 40])
+def test_a_banner_of_signs_in_a_dict_is_read_at_once(found, line):
+    page = f"notes = {{\n{(line + chr(10)) * 20}    'rate': 0.5,\n}}\n{WORKED}"
+    with bounded():
+        assert found({"ones_bound.py": page}).status == "graded"

@@ -460,7 +460,7 @@ def refused():
         "nothing": (None, r"nothing \(None; is a return missing\?\)"),
         "text": ("0.5", "text"),
         "generator": ((item for item in [0.5]), "a generator .did you mean return"),
-        "coroutine": (coroutine(), "a coroutine .the function is async and was not awaited"),
+        "coroutine": (coroutine(), "a coroutine .write def without async"),
         "object": (object(), "an object of type object"),
         "iterator": (iter([0.5]), "an object of type list_iterator"),
         "bytes": (b"0.5", "an object of type bytes"),
@@ -506,7 +506,7 @@ def test_an_async_function_and_a_generator_function_are_told_what_they_are():
         yield 0.5
 
     assert_wrong(calling(yields), HALF, judge.WrongKind, "did you mean return instead of yield?")
-    assert_wrong(calling(waits), HALF, judge.WrongKind, "async and was not awaited")
+    assert_wrong(calling(waits), HALF, judge.WrongKind, "write def without async")
 
 
 @pytest.mark.parametrize("value", [None, "text", object()])

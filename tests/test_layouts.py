@@ -467,3 +467,20 @@ def test_a_hidden_folder_is_told_where_it_may_be_a_students(tmp_path):
     with class_at(tmp_path) as found:
         assert [entry.student for entry in found.entries] == ["anna"]
         assert found.left_out == [".bert"]
+
+
+def test_a_link_to_a_name_that_is_too_long_costs_itself_alone(tmp_path):
+    make(tmp_path / "class", "ann/ones_bound.py")
+    (tmp_path / "class" / "zed").symlink_to("x" * 300)
+    assert taken(tmp_path / "class") == ("plain", {"ann": "ones_bound.py", "zed": None})
+    make(tmp_path / "one", "ann/ones_bound.py")
+    (tmp_path / "one" / "ann" / "link").symlink_to("x" * 300)
+    assert taken(tmp_path / "one") == ("plain", {"ann": "ones_bound.py"})
+
+
+def test_names_in_two_forms_of_one_letter_are_told_apart(tmp_path):
+    make(tmp_path, "Jos\u00e9/ones_bound.py", "Jose\u0301/ones_bound.py")
+    with class_at(tmp_path) as found:
+        assert len({entry.student for entry in found.entries}) == 2
+        assert all("would both be the student" in note for note in found.notes)
+        assert found.notes

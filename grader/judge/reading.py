@@ -49,6 +49,11 @@ from grader.model import (
     Value,
 )
 
+_WHY = {  # by what an exception says, where the page's author may not see what it comes from
+    "unhashable type: 'jaxlib": "; an array can't be kept by a cache: take it off",
+    "() takes ": "; it is called with its arguments in the page's order, and none by name",
+}
+
 
 class Reader:
     """Reads one answer against one due, raising the `Wrong` it meets first and keeping notes."""
@@ -71,7 +76,8 @@ class Reader:
                 if "NotImplementedError" in kinds:
                     raise NotAttempted("still the scaffold's: it raises NotImplementedError", got)
                 where = f" (line {line})" if line else ""
-                raise UnexpectedException(f"raised {got}{where}", got, due)
+                why = next((why for mark, why in _WHY.items() if mark in got), "")
+                raise UnexpectedException(f"raised {got}{where}{why}", got, due)
             case TimedOut():
                 raise OutOfTime(
                     "the time limit was reached before an answer came", "no answer", due

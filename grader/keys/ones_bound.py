@@ -130,6 +130,7 @@ def test_curvature_is_exact(student, features):
 @example(features=[1.0, -1.0])
 @example(features=[1.0, 2.0])
 @example(features=[1 / 1024])
+@example(features=[0.0, 0.0, 0.0, 1 / 1024, 0.0])  # small, and not to be taken for zero
 def test_ceiling_is_exact(student, features):
     """rate_ceiling is the end of the stable rates, for any features"""
     expect(student.rate_ceiling(features), rate_ceiling(features))

@@ -97,9 +97,11 @@ def _value(value: object) -> str:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
+    """A text in lines. Those of its own are marked, or they could look like the report's."""
+    first, *more = plain(text).splitlines() or [""]
     return [
         piece
-        for line in plain(text).splitlines()
+        for line in (first, *(f"| {line}" for line in more))
         for piece in textwrap.wrap(line, WIDTH - indent, subsequent_indent="  ") or [""]
     ]
 

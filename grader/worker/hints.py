@@ -6,6 +6,7 @@ import sys
 _OF_A_WEB_PAGE = re.compile(r"&(?:[lg]t|quot|amp|nbsp|#x?[0-9a-fA-F]+);")
 _OF_MARKDOWN = re.compile(r"^\s*```", re.MULTILINE)
 _LINE_NUMBER = re.compile(r"\d+[:.|]?\s+(?:(?:import|from|def|class|return|if|for)\b|[@#]|\w+ *=)")
+_UNSEEN = re.compile(r"U\+(?:FEFF|200[BCDEF]|2060|00AD|202[A-E]|206[6-9])")
 _NEWER = re.compile(r"type +\w+|(?:async +)?def +\w+ *\[|class +\w+ *\[")  # Python 3.12
 _WITH_NEWER_QUOTES = ("f-string: expecting '}'", "f-string: unmatched", "f-string expression part")
 
@@ -18,7 +19,7 @@ def hint(error: SyntaxError, source: str, first_line: int = 1) -> str:
     if line.startswith((">>>", "...", "Python 3")):
         return "; take away what the console wrote, its marks (>>> and ...), too"
     if line.startswith(("%", "!")):
-        return "; this is notebook syntax, which can't stand inside of a statement"
+        return "; this is notebook syntax, which can't stand in a statement, nor in hundreds"
     if line.startswith(">"):
         return "; a mail has put > before its lines: take it away, or save the attachment itself"
     if mark := _OF_A_WEB_PAGE.search(line):
@@ -29,14 +30,24 @@ def hint(error: SyntaxError, source: str, first_line: int = 1) -> str:
         return "; ``` is a mark of Markdown: hand in only what stands between two of them"
     if "=3D" in source:
         return "; =3D is a mail's way to write an equals sign: save the attachment itself"
+    if _UNSEEN.search(said):
+        return "; it can't be seen, and is left where texts were joined or copied: delete it"
     if said.startswith(("invalid non-printable character", "invalid character")):
         return "; it came with text that was copied: type a plain space, quote or minus instead"
     is_newer = bool(_NEWER.match(line)) or said.startswith(_WITH_NEWER_QUOTES)
     if is_newer and sys.version_info < (3, 12):
         return "; newer versions of Python know this, the one that reads pages here does not"
+    if said == "unexpected indent" and _is_first(error, source, first_line):
+        return "; if this is the rest of the cell before, merge the two: else take the spaces away"
     if "expected ':'" in said:
         return "; is a colon missing at the end of this line?"
     return ""
+
+
+def _is_first(error: SyntaxError, source: str, first_line: int) -> bool:
+    """Whether nothing but comments stands above the line of an error."""
+    above = source.split("\n")[: max((error.lineno or 0) - first_line, 0)]
+    return all(line.lstrip()[:1] in ("", "#") for line in above)
 
 
 def written(error: SyntaxError, source: str, first_line: int = 1) -> str:

@@ -17,8 +17,9 @@ _PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)  # what statements are in
 
 class Place(NamedTuple):
     """A line that binds a due name. `kind` is `set`, `imported`, `deleted`, `local` (in a function
-    or class, where it doesn't count), or `like`: a similar name is set there, which is `text` then.
-    Else `text` is the line; `inside` is the line that the block around it starts with."""
+    or class, where it doesn't count), `stopped` (the scaffold's `raise`, above what a function is
+    to do), or `like`: a similar name is set there, which is `text` then. Else `text` is the line;
+    `inside` is the line that the block around it starts with."""
 
     cell: int
     line: int
@@ -51,6 +52,10 @@ class Names:
                     due.append(Place(cell, line, name, kind, text_of(line), inside))
                 elif not inside and kind == "set" and len(self._others) < MAX_COMPARED:
                     self._others.setdefault(name, Place(cell, line, name, "like", name))
+            for name, node in _stopped(statement):
+                if name in self._places:
+                    place = Place(cell, node.lineno, name, "stopped", text_of(node.lineno))
+                    self._places[name].append(place)
 
     def places(self) -> list[Place]:
         """All places in the order of the page, and last what similar names are set at."""
@@ -62,6 +67,18 @@ class Names:
         for due in self._places:
             for like in difflib.get_close_matches(_plain(due), plain, 1, ALIKE):
                 yield self._others[plain[like]]._replace(name=due)
+
+
+def _stopped(statement: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
+    """A function's name and the `raise NotImplementedError` in it that other statements follow."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        for node in statement.body[:-1]:
+            match node:
+                case ast.Raise(ast.Name("NotImplementedError")) | ast.Raise(
+                    ast.Call(ast.Name("NotImplementedError"))
+                ):
+                    yield statement.name, node
+                    return
 
 
 def _plain(name: str) -> str:

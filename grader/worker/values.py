@@ -126,7 +126,7 @@ def _described(value: Any) -> str:
     if isinstance(value, collections.abc.Generator):
         return "a generator (did you mean return instead of yield?)"
     if isinstance(value, collections.abc.Coroutine):
-        return "a coroutine (the function is async and was not awaited)"
+        return "a coroutine (write def without async)"
     if callable(value):
         return cut(f"a function or class ({name})", 200)
     return cut(f"an object of type {name}", 200)
