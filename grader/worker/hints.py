@@ -11,7 +11,7 @@ _NEWER = re.compile(r"type +\w+|(?:async +)?def +\w+ *\[|class +\w+ *\[")  # Pyt
 _WITH_NEWER_QUOTES = ("f-string: expecting '}'", "f-string: unmatched", "f-string expression part")
 
 
-def hint(error: SyntaxError, source: str, first_line: int = 1) -> str:
+def hint(error: SyntaxError, source: str, first_line: int) -> str:
     """What to do about an error in `source`; nothing where Python's words have to be enough."""
     line, said = written(error, source, first_line).lstrip(), str(error.msg)
     if line.startswith(("<<<<<<<", "=======", ">>>>>>>")):
@@ -50,7 +50,7 @@ def _is_first(error: SyntaxError, source: str, first_line: int) -> bool:
     return all(line.lstrip()[:1] in ("", "#") for line in above)
 
 
-def written(error: SyntaxError, source: str, first_line: int = 1) -> str:
+def written(error: SyntaxError, source: str, first_line: int) -> str:
     """The line of an error as it stands in `source`, whose first line has this number."""
     lines = source.split("\n")
     place = (error.lineno or 0) - first_line
