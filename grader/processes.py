@@ -7,6 +7,7 @@ plain subprocess each time. How either is confined is decided in `confinement`.
 import contextlib
 import os
 import queue
+import re
 import select
 import shutil
 import signal
@@ -34,6 +35,7 @@ CLEARING_ROUNDS = 20  # of killing what may start others meanwhile
 CHUNK = 1 << 16
 CHUNKS = 32  # of the channel, kept until they are asked for
 SIGXCPU, SIGKILL = 24, 9
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 
 class Ended(NamedTuple):
@@ -181,8 +183,9 @@ class Process:
             raise Lost("forged") from error
 
     def plain(self, text: str) -> str:
-        """The text, with nothing in it that is random: the scratch folder by its usual name."""
-        return text.replace(*self._scratch)
+        """The text, with nothing in it that is random: the scratch folder by its usual name, and
+        where an object lies in memory not at all."""
+        return _ADDRESS.sub("at 0x...", text.replace(*self._scratch))
 
     def end(self, wait: bool = True) -> Ended:
         """Close the channel, end the process and all that it started, read the rest of its output.
@@ -194,8 +197,8 @@ class Process:
         ended = self._end_process(wait)
         for thread in self._threads:
             thread.join(DRAIN_TIMEOUT)
-        found, told = self._scratch
-        self.printed = self.printed.replace(found.encode(), told.encode())
+        printed = self.printed.decode("utf-8", "surrogateescape")
+        self.printed = bytearray(self.plain(printed).encode("utf-8", "surrogateescape"))
         return ended
 
 

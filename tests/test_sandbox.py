@@ -398,6 +398,25 @@ def test_nothing_of_one_file_reaches_the_next(warm):
         assert look(worker, "SWITCHES") == Returned((False, str(np.array(1 / 3)), *seeded))
 
 
+def test_where_an_object_lies_in_memory_is_not_told(warm):
+    page = notebook(
+        """
+        print(len, print, lambda: 0, flush=True)
+        def f(): raise ValueError(f"{f.f} is no number, 0xff is one")
+        f.f = lambda: 0
+        """,
+        "raise TypeError(object())",
+    )
+    with loaded(warm, page) as worker:
+        (event,) = worker.events
+        assert event.message == "TypeError: <object object at 0x...>"
+        answer = ask(worker, "f")
+        assert isinstance(answer, Raised)
+        assert answer.message.endswith("<lambda> at 0x...> is no number, 0xff is one")
+        printed = worker.close()
+    assert printed.endswith("<function <lambda> at 0x...>\n")
+
+
 @pytest.mark.parametrize("warm_mode", [pytest.param(True, marks=linux_only), False])
 def test_the_folder_that_a_page_works_in_is_told_by_the_same_name_every_time(warm_mode):
     page = notebook(
