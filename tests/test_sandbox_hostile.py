@@ -441,7 +441,7 @@ def test_a_page_holds_none_of_the_parents_descriptors_and_nothing_of_its_environ
     finally:
         del os.environ["A_SECRET"]
     known = {"HOME", "LANG", "PATH", "TEMP", "TMP", "TMPDIR", "PYTHONHASHSEED", "LC_CTYPE"}
-    known |= {"JAX_PLATFORMS", "MALLOC_ARENA_MAX", "MPLBACKEND"}
+    known |= {"JAX_PLATFORMS", "MALLOC_ARENA_MAX", "MPLBACKEND", "PYTHONBREAKPOINT"}
     assert {
         name for name in names - known if not name.startswith(("OPENBLAS_", "TF_", "TPU_"))
     } == set()
