@@ -1,4 +1,4 @@
-"""The speed table: `python -m tests.bench [--rounds 5] [--scale]`.
+"""The speed table: `python -m tests.bench [--rounds 5] [--files 20] [--scale]`.
 
 CPU and wall seconds for an exercise file: by `grader grade`, by nbgrader's own `autograde` on a
 notebook of the same exercise with the same checks in a plain cell, by a plain pytest process, and
@@ -38,7 +38,6 @@ from grader.suite import with_suite
 from tests.sample_class import ROOT
 
 EXERCISE = "ones_bound"
-FILES = 20  # of a class, by either grader: the start of each counts as for a small class
 SOLUTION = (ROOT / "solutions" / f"{EXERCISE}.py").read_text().split("# %% check_")[0]
 WRONG = SOLUTION + "\n# %%\ndef curvature(features):\n    return (features**2).mean()\n"
 BARE = "import jax.numpy as jnp; print(jnp.ones(3) + jnp.ones(3))"
@@ -136,16 +135,16 @@ def grade(folder: Path, text: str, count: int, workers: int = 1) -> Cost:
     return run(command, folder)
 
 
-def make_course(folder: Path) -> None:
+def make_course(folder: Path, files: int) -> None:
     """A course of ours with one assignment, and so many students who handed it in."""
     run([sys.executable, "-m", "grader", "course", "init", str(folder)], folder.parent)
-    for number in range(FILES):
+    for number in range(files):
         place = folder / "submitted" / f"s{number}" / EXERCISE
         shutil.copytree(folder / "source" / EXERCISE, place)
     run([sys.executable, "-m", "nbgrader", "generate_assignment", EXERCISE, "--force"], folder)
 
 
-def make_plain_course(folder: Path) -> None:
+def make_plain_course(folder: Path, files: int) -> None:
     """A course of nbgrader's own with the same exercise and checks, and as many students."""
     folder.mkdir()
     answer = nbformat.v4.new_code_cell(SOLUTION)
@@ -156,7 +155,7 @@ def make_plain_course(folder: Path) -> None:
     (folder / "nbgrader_config.py").write_text(
         'c = get_config()\nc.CourseDirectory.course_id = "c"'
     )
-    for place in ["source/page", *(f"submitted/s{n}/page" for n in range(FILES))]:
+    for place in ["source/page", *(f"submitted/s{n}/page" for n in range(files))]:
         (folder / place).mkdir(parents=True)
         nbformat.write(notebook, folder / place / "page.ipynb")
     run([sys.executable, "-m", "nbgrader", "generate_assignment", "page", "--force"], folder)
@@ -174,10 +173,10 @@ def autograde(folder: Path, assignment: str, students: str = "*") -> Cost:
     return run([*command, "--student", students], folder)
 
 
-def further_notebook(folder: Path, assignment: str) -> float:
+def further_notebook(folder: Path, assignment: str, files: int) -> float:
     """Seconds by the clock for one more notebook, without the start of the command."""
     one, all_of_them = (autograde(folder, assignment, students) for students in ("s0", "*"))
-    return (all_of_them.wall - one.wall) / (FILES - 1)
+    return (all_of_them.wall - one.wall) / (files - 1)
 
 
 def course_autograde(folder: Path, workers: int) -> Cost:
@@ -229,20 +228,23 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    text = "of a class, by either grader, which starts once for all of them"
+    parser.add_argument("--files", type=int, default=20, help=text)
     parser.add_argument("--scale", action="store_true", help="also 10, 100 and 1,000 files")
     options = parser.parse_args()
+    files = options.files
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         course, plain = folder / "course", folder / "plain"
-        make_course(course)
-        make_plain_course(plain)
+        make_course(course, files)
+        make_plain_course(plain, files)
         grade(folder, SOLUTION, 1)  # compiles this machine's programs, if they aren't there
         ways: dict[str, Callable[[], Cost]] = {
-            "grader grade, right": lambda: grade(folder, SOLUTION, FILES).per(FILES),
-            "grader grade, wrong": lambda: grade(folder, WRONG, FILES).per(FILES),
-            "nbgrader autograde, by this grader": lambda: autograde(course, EXERCISE).per(FILES),
-            "grader course autograde, 2 workers": lambda: course_autograde(course, 2).per(FILES),
-            "nbgrader autograde, the same checks": lambda: autograde(plain, "page").per(FILES),
+            "grader grade, right": lambda: grade(folder, SOLUTION, files).per(files),
+            "grader grade, wrong": lambda: grade(folder, WRONG, files).per(files),
+            "nbgrader autograde, by this grader": lambda: autograde(course, EXERCISE).per(files),
+            "grader course autograde, 2 workers": lambda: course_autograde(course, 2).per(files),
+            "nbgrader autograde, the same checks": lambda: autograde(plain, "page").per(files),
             "a plain pytest process, the same checks": lambda: alone(folder),
             "a bare Python, JAX imported, arrays added": lambda: run(
                 [sys.executable, "-c", BARE], folder
@@ -253,11 +255,14 @@ def main() -> None:
             for name, way in ways.items():
                 costs[name].append(way())
         print(table(costs))
-        ours, theirs = further_notebook(course, EXERCISE), further_notebook(plain, "page")
+        ours, theirs = (
+            further_notebook(course, EXERCISE, files),
+            further_notebook(plain, "page", files),
+        )
         ratio = f"{ours:.2f} s by this grader, {theirs:.2f} s by its own Execute"
         print(f"a further notebook in nbgrader autograde: {ratio} ({theirs / ours:.1f} times)")
-        one, many = (grade(folder, SOLUTION, count) for count in (1, 1 + FILES))
-        further = (many.cpu - one.cpu) / FILES
+        one, many = (grade(folder, SOLUTION, count) for count in (1, 1 + files))
+        further = (many.cpu - one.cpu) / files
         print(f"a further file, without the start: {further:.2f} s of CPU")
         print(f"one file alone, from the command's start to its result: {one.wall:.1f} s")
         own, whole = students_share()
