@@ -150,7 +150,7 @@ class _Reader:
                 else:
                     self._not_searched(Path(entry.path), f"{name}/")
             elif _is_hidden(entry.name):
-                self._passed_over(name)
+                self._hide(name)
             else:
                 if self.count >= MAX_FILES:
                     note = f"more than {MAX_FILES} files; the rest was not read"
@@ -163,9 +163,9 @@ class _Reader:
         """A folder that is not searched: the pages in it are known by name, those below it not."""
         with contextlib.suppress(OSError):
             for entry in sorted(os.scandir(folder), key=_order):
-                self._passed_over(prefix + clean(entry.name))
+                self._hide(prefix + clean(entry.name))
 
-    def _passed_over(self, name: str) -> None:
+    def _hide(self, name: str) -> None:
         if name.lower().endswith(HIDDEN_PAGES):
             self.hidden.append(name)
 
@@ -251,7 +251,7 @@ class _Reader:
                 entries = archive.infolist()
                 looked_at = [entry for entry in entries if not _passed_over(entry)]
                 for entry in filter(_passed_over, entries):
-                    self._passed_over(inside + zips.entry_name(entry))
+                    self._hide(inside + zips.entry_name(entry))
                 reason = _why_not(entries, looked_at, len(data), self.room)
                 self.unpacking -= _overlap(looked_at, len(data))
                 if not reason and self.count + len(looked_at) > MAX_FILES:

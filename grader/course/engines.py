@@ -1,7 +1,7 @@
 """One SQLAlchemy engine for each grade book that nbgrader opens in this process.
 
 nbgrader opens the grade book some ten times for a notebook, each time with a new engine, for which
-every statement is compiled anew: most of what autograding a page costs besides its grading. It has
+every statement is compiled anew: almost half of what autograding costs besides the grading. It has
 no setting for that, so the name that it calls is replaced.
 """
 

@@ -49,10 +49,8 @@ from grader.model import (
     Value,
 )
 
-_WHY = {  # by what an exception says, where the page's author may not see what it comes from
-    "unhashable type: 'jaxlib": "; an array can't be kept by a cache: take it off",
-    "() takes ": "; it is called with its arguments in the page's order, and none by name",
-}
+_CACHED = "; an array can't be kept by a cache: take it off"
+_BY_NAME = "; it is called with its arguments in the page's order, and none by name"
 
 
 class Reader:
@@ -76,7 +74,9 @@ class Reader:
                 if "NotImplementedError" in kinds:
                     raise NotAttempted("still the scaffold's: it raises NotImplementedError", got)
                 where = f" (line {line})" if line else ""
-                why = next((why for mark, why in _WHY.items() if mark in got), "")
+                why = _CACHED if "unhashable type: 'jaxlib" in got else ""
+                if "() takes " in got and not line:  # not a call in the student's own lines
+                    why = _BY_NAME
                 raise UnexpectedException(f"raised {got}{where}{why}", got, due)
             case TimedOut():
                 raise OutOfTime(

@@ -4,7 +4,6 @@ import re
 import sys
 
 _OF_A_WEB_PAGE = re.compile(r"&(?:[lg]t|quot|amp|nbsp|#x?[0-9a-fA-F]+);")
-_OF_MARKDOWN = re.compile(r"^\s*```", re.MULTILINE)
 _LINE_NUMBER = re.compile(r"\d+[:.|]?\s+(?:(?:import|from|def|class|return|if|for)\b|[@#]|\w+ *=)")
 _UNSEEN = re.compile(r"U\+(?:FEFF|200[BCDEF]|2060|00AD|202[A-E]|206[6-9])")
 _NEWER = re.compile(r"type +\w+|(?:async +)?def +\w+ *\[|class +\w+ *\[")  # Python 3.12
@@ -26,9 +25,9 @@ def hint(error: SyntaxError, source: str, first_line: int) -> str:
         return f"; {mark[0]} is a web page's way to write a character: hand in the file itself"
     if _LINE_NUMBER.match(line):
         return "; the lines begin with their numbers: copy the code without them"
-    if _OF_MARKDOWN.search(source):
+    if any(text.startswith("```") for text in (line, *_below(error, source, first_line))):
         return "; ``` is a mark of Markdown: hand in only what stands between two of them"
-    if "=3D" in source:
+    if "=3D" in line:
         return "; =3D is a mail's way to write an equals sign: save the attachment itself"
     if _UNSEEN.search(said):
         return "; it can't be seen, and is left where texts were joined or copied: delete it"
@@ -48,6 +47,13 @@ def _is_first(error: SyntaxError, source: str, first_line: int) -> bool:
     """Whether nothing but comments stands above the line of an error."""
     above = source.split("\n")[: max((error.lineno or 0) - first_line, 0)]
     return all(line.lstrip()[:1] in ("", "#") for line in above)
+
+
+def _below(error: SyntaxError, source: str, first_line: int) -> list[str]:
+    """The lines below an error that is the first thing in its text, so that all may be none."""
+    if not _is_first(error, source, first_line):
+        return []
+    return [line.lstrip() for line in source.split("\n")]
 
 
 def written(error: SyntaxError, source: str, first_line: int) -> str:

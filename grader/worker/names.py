@@ -48,14 +48,13 @@ class Names:
                 line = node.lineno
                 inside = "" if node is statement else text_of(statement.lineno)
                 if due is not None:
-                    del due[MAX_PLACES - 1 :]
-                    due.append(Place(cell, line, name, kind, text_of(line), inside))
+                    _keep(due, Place(cell, line, name, kind, text_of(line), inside))
                 elif not inside and kind == "set" and len(self._others) < MAX_COMPARED:
                     self._others.setdefault(name, Place(cell, line, name, "like", name))
             for name, node in _stopped(statement):
                 if name in self._places:
                     place = Place(cell, node.lineno, name, "stopped", text_of(node.lineno))
-                    self._places[name].append(place)
+                    _keep(self._places[name], place)
 
     def places(self) -> list[Place]:
         """All places in the order of the page, and last what similar names are set at."""
@@ -67,6 +66,12 @@ class Names:
         for due in self._places:
             for like in difflib.get_close_matches(_plain(due), plain, 1, ALIKE):
                 yield self._others[plain[like]]._replace(name=due)
+
+
+def _keep(places: list[Place], place: Place) -> None:
+    """Add a place; where there are too many, the last one stands for those before it."""
+    del places[MAX_PLACES - 1 :]
+    places.append(place)
 
 
 def _stopped(statement: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
