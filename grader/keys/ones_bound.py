@@ -118,6 +118,7 @@ def test_prediction_is_right(student):
 @example(features=[1.0, -1.0])
 @example(features=[1.0, 2.0])
 @example(features=[0.0, 2.0])
+@example(features=[1.0, 2.0, 3.0, 4.0])  # of a length that is drawn nowhere
 def test_curvature_is_exact(student, features):
     """curvature is the second derivative of the loss, for any features"""
     expect(student.curvature(features), curvature(features))
@@ -131,6 +132,7 @@ def test_curvature_is_exact(student, features):
 @example(features=[1.0, 2.0])
 @example(features=[1 / 1024])
 @example(features=[0.0, 0.0, 0.0, 1 / 1024, 0.0])  # small, and not to be taken for zero
+@example(features=[1.0, 2.0, 3.0, 4.0])
 def test_ceiling_is_exact(student, features):
     """rate_ceiling is the end of the stable rates, for any features"""
     expect(student.rate_ceiling(features), rate_ceiling(features))
@@ -149,6 +151,7 @@ def test_ceiling_without_features(student):
 @example(rate=0.5, features=[2.0])
 @example(rate=0.25, features=[1.0, 2.0])
 @example(rate=0.25, features=[0.0, 1.0])
+@example(rate=0.25, features=[1.0, 2.0, 3.0, 4.0])
 def test_growth_is_exact(student, rate, features):
     """growth_factor is the loss after a step over the loss before it"""
     expect(student.growth_factor(rate, features), growth_factor(rate, features))
@@ -159,6 +162,7 @@ def test_growth_is_exact(student, rate, features):
 @example(stable=0.25, unstable=1.25, case=(1, 1))
 @example(stable=0.25, unstable=1.25, case=(2, 3))
 @example(stable=1 / 512, unstable=1.5, case=(8, 2))
+@example(stable=1 / 64, unstable=1.25, case=(11, 1))
 def test_final_weight_is_exact(student, stable, unstable, case):
     """the final weight is the one that the stable rate reaches"""
     final, _ = compare_rates(stable, unstable, *case).parts
@@ -170,6 +174,7 @@ def test_final_weight_is_exact(student, stable, unstable, case):
 @example(stable=0.25, unstable=1.25, case=(1, 1))
 @example(stable=0.25, unstable=1.25, case=(2, 3))
 @example(stable=1 / 512, unstable=1.5, case=(8, 2))
+@example(stable=1 / 64, unstable=1.25, case=(11, 1))
 def test_history_is_exact(student, stable, unstable, case):
     """the history is the run at the unstable rate, row by row"""
     _, rows = compare_rates(stable, unstable, *case).parts
