@@ -12,6 +12,7 @@ mean is n operations. It spends n+1 roundings, n-1 of them for the sum and 2 for
 rounded 1/n, which are none where n is 1 or 2. Features and targets are float32s.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,11 @@ def _granted(operations: int, size: Fraction) -> Fraction:
 
 def mean_square(features: Sequence[Plain]) -> Rounded:
     """q = mean(x**2): n+1 operations (n+2 roundings)."""
+    return _mean_square(tuple(features))
+
+
+@functools.lru_cache(10_000)  # every submission is asked for the same features
+def _mean_square(features: tuple[Plain, ...]) -> Rounded:
     return mean(x * x for x in vector(features))
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from grader.judge.dues import Due, Fields, Numbers, Raises, Several
 from grader.judge.reading import Reader
 from grader.judge.verdicts import Asked, Verdict, Wrong, WrongKind, WrongValue
-from grader.judge.words import kind, shown, told
+from grader.judge.words import kind, shown
 from grader.model import Answer, Value, strict_json
 
 T = TypeVar("T")
@@ -143,7 +143,7 @@ def judged(answer: Answer, due: Due) -> Verdict:
         if isinstance(due, Raises):
             reader.exception(answer, due)
         else:
-            reader.value(reader.returned(answer, told(due)), due)
+            reader.value(reader.returned(answer, due), due)
     except Wrong as wrong:
         return Verdict(wrong)
     return Verdict(None, tuple(reader.notes))

@@ -59,14 +59,15 @@ class Reader:
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def returned(self, answer: Answer, due: str) -> Value:
-        """The value that came back; the `Wrong` that anything else is."""
+    def returned(self, answer: Answer, due: Due | str) -> Value:
+        """The value that came back; the `Wrong` that anything else is, which tells what is due."""
+        if isinstance(answer, Returned) and not answer.changed_argument:
+            return answer.value  # nearly always, and telling takes a while
+        due = due if isinstance(due, str) else told(due)
         match answer:
-            case Returned(value, changed):
-                if changed:
-                    text = "the function changes its argument; work on a copy"
-                    raise ChangedArgument(text, shown(value), due)
-                return value
+            case Returned(value):
+                text = "the function changes its argument; work on a copy"
+                raise ChangedArgument(text, shown(value), due)
             case Missing(why):
                 raise NotAttempted(why or "there is no such name in the submission", "", due)
             case Raised(name, kinds, message, line):
@@ -96,7 +97,7 @@ class Reader:
                 text = f"raised {answer.type_name} where {due.kind} is due"
                 got = f"{answer.type_name}: {answer.message}"
                 raise NoException(text, got, f"{due.kind} raised")
-        got = shown(self.returned(answer, told(due)))
+        got = shown(self.returned(answer, due))
         raise NoException(f"returned a value where {due.kind} is due", got, told(due))
 
     def value(self, value: Value, due: Due) -> None:
