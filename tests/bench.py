@@ -173,10 +173,11 @@ def autograde(folder: Path, assignment: str, students: str = "*") -> Cost:
     return run([*command, "--student", students], folder)
 
 
-def further_notebook(folder: Path, assignment: str, files: int) -> float:
-    """Seconds by the clock for one more notebook, without the start of the command."""
-    one, all_of_them = (autograde(folder, assignment, students) for students in ("s0", "*"))
-    return (all_of_them.wall - one.wall) / (files - 1)
+def further(one: list[Cost], each: list[Cost], files: int) -> float:
+    """Seconds by the clock for one more notebook of a class, without the start of the command: from
+    what one alone costs, and what each costs in a class of so many."""
+    alone, of_class = (statistics.median(cost.wall for cost in costs) for costs in (one, each))
+    return (of_class * files - alone) / (files - 1)
 
 
 def course_autograde(folder: Path, workers: int) -> Cost:
@@ -250,24 +251,28 @@ def main() -> None:
                 [sys.executable, "-c", BARE], folder
             ),
         }
+        starts: dict[str, Callable[[], Cost]] = {  # the same commands, for one student
+            "nbgrader autograde, by this grader": lambda: autograde(course, EXERCISE, "s0"),
+            "nbgrader autograde, the same checks": lambda: autograde(plain, "page", "s0"),
+        }
         costs: dict[str, list[Cost]] = {name: [] for name in ways}
+        ones: dict[str, list[Cost]] = {name: [] for name in starts}
         for _ in range(options.rounds):
             for name, way in ways.items():
                 costs[name].append(way())
+            for name, way in starts.items():
+                ones[name].append(way())
         print(table(costs))
-        ours, theirs = (
-            further_notebook(course, EXERCISE, files),
-            further_notebook(plain, "page", files),
-        )
+        ours, theirs = (further(ones[name], costs[name], files) for name in starts)
         ratio = f"{ours:.2f} s by this grader, {theirs:.2f} s by its own Execute"
         print(f"a further notebook in nbgrader autograde: {ratio} ({theirs / ours:.1f} times)")
         one, many = (grade(folder, SOLUTION, count) for count in (1, 1 + files))
-        further = (many.cpu - one.cpu) / files
-        print(f"a further file, without the start: {further:.2f} s of CPU")
+        without_start = (many.cpu - one.cpu) / files
+        print(f"a further file, without the start: {without_start:.2f} s of CPU")
         print(f"one file alone, from the command's start to its result: {one.wall:.1f} s")
         own, whole = students_share()
         share = f"{own:.2f} s of the {whole:.2f} s of CPU in the file's process"
-        print(f"in the student's own functions: {share}, of {further:.2f} s in all")
+        print(f"in the student's own functions: {share}, of {without_start:.2f} s in all")
         print(f"memory, at most: {memory_told(many)}")
         for count in (10, 100, 1000) if options.scale else ():
             cost = grade(folder, SOLUTION, count, workers=2)
