@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -199,10 +199,11 @@ def read(
     unread = _unread(files, found)
     by_name = {name: _find(name, files, unread, found.hidden) for name in names}
     told = {text for each in by_name.values() for text in (each.reason, *each.notes)}
+    named = {each.file for each in by_name.values()}
     return Submission(
         student=student_name(Path(os.path.realpath(roots[0][0]))) if student is None else student,
         found=by_name,
-        notes=(*(note for note in found.notes if note not in told), *_nothing_but(found)),
+        notes=(*(note for note in found.notes if note not in told), *_nothing_but(found, named)),
         fingerprint=_fingerprint(found),
     )
 
@@ -293,11 +294,13 @@ def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
     return unread
 
 
-def _nothing_but(found: Contents) -> list[str]:
-    """A note where something was handed in, and nothing of it may be a page."""
-    if found.files or found.refused or not found.others:
+def _nothing_but(found: Contents, named: Collection[str | None]) -> list[str]:
+    """A note where something was handed in, and nothing of it may be a page; not on files that are
+    `named` with an exercise."""
+    others = [other for other in found.others if other not in named]
+    if found.files or found.refused or not others:
         return []
-    return [f"there is no script and no notebook, but {_listed(found.others)}: {INSTEAD}"]
+    return [f"there is no script and no notebook, but {_listed(others)}: {INSTEAD}"]
 
 
 def _listed(names: Sequence[str]) -> str:

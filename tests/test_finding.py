@@ -561,6 +561,7 @@ def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
     result = submission.found["ones_bound"]
     assert (result.status, result.file) == ("unreadable", name)
     assert f"{name} is neither a script nor a notebook" in result.reason
+    assert submission.notes == ()  # told once
     assert submission.found["nan_input"].status == "missing"
 
 
