@@ -535,7 +535,8 @@ def test_text_is_text_whatever_holds_it():
 def test_a_text_is_for_a_person_and_an_empty_one_is_no_attempt():
     assert_wrong(returned("since m is"), Written(), judge.NeedsPerson, "since m is")
     assert_wrong(returned(" \n"), Written(), judge.NotAttempted, "empty")
-    assert_wrong(returned(["since m", "is"]), Written(), judge.NeedsPerson, "since m\nis")
+    parts = returned(["since m", "is"])
+    assert_wrong(parts, Written(), judge.WrongKind, "leave out the commas between its parts")
     for value in (None, 3, ["text", 1], True):
         assert_wrong(returned(value), Written(), judge.WrongKind, "where a text is due")
 

@@ -300,10 +300,10 @@ class Reader:
                 raise WrongKind(text, shown(value, 200), "plain numbers, texts, lists and dicts")
 
     def _written(self, value: Value) -> None:
-        if isinstance(value, tuple) and all(isinstance(part, str) for part in value):
-            value = "\n".join(map(str, value))  # in several parts, for a person to read
         if not isinstance(value, str):
             text = f"{kind(value)} where a text is due: write it in quotes"
+            if isinstance(value, tuple) and any(isinstance(part, str) for part in value):
+                text += ", and leave out the commas between its parts"
             raise WrongKind(text, shown(value), "a text")
         if not value.strip():
             raise NotAttempted("the text is still empty", "")
