@@ -69,7 +69,7 @@ def read_page(data: bytes, name: str) -> Page:
         note = f"{name} is a notebook as one text in quotes, and was read as a notebook"
         return replace(inner, notes=(note, *inner.notes))
     notebook_expected = _NOTEBOOK_NAME.search(name) is not None
-    if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
+    if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
         try:
             page = _notebook(data)
         except Unreadable:

@@ -50,6 +50,7 @@ from grader.model import (
 )
 
 _CACHED = "; an array can't be kept by a cache: take it off"
+_NO_FURTHER = "; it is called with the page's arguments alone: no self, and nothing further"
 _BY_NAME = "; it is called with its arguments in the page's order, and none by name"
 
 
@@ -76,8 +77,10 @@ class Reader:
                     raise NotAttempted("still the scaffold's: it raises NotImplementedError", got)
                 where = f" (line {line})" if line else ""
                 why = _CACHED if "unhashable type: 'jaxlib" in got else ""
-                if "() takes " in got and not line:  # not a call in the student's own lines
+                if not line and "() takes " in got:  # not a call in the student's own lines
                     why = _BY_NAME
+                elif not line and "() missing " in got:
+                    why = _NO_FURTHER
                 raise UnexpectedException(f"raised {got}{where}{why}", got, due)
             case TimedOut():
                 raise OutOfTime(

@@ -5,6 +5,7 @@ import sys
 
 _OF_A_WEB_PAGE = re.compile(r"&(?:[lg]t|quot|amp|nbsp|#x?[0-9a-fA-F]+);")
 _LINE_NUMBER = re.compile(r"\d+[:.|]?\s+(?:(?:import|from|def|class|return|if|for)\b|[@#]|\w+ *=)")
+_IPYTHON = re.compile(r"(?:In|Out) ?\[\d+\]:")
 _UNSEEN = re.compile(r"U\+(?:FEFF|200[BCDEF]|2060|00AD|202[A-E]|206[6-9])")
 _NEWER = re.compile(r"type +\w+|(?:async +)?def +\w+ *\[|class +\w+ *\[")  # Python 3.12
 _WITH_NEWER_QUOTES = ("f-string: expecting '}'", "f-string: unmatched", "f-string expression part")
@@ -15,8 +16,10 @@ def hint(error: SyntaxError, source: str, first_line: int) -> str:
     line, said = written(error, source, first_line).lstrip(), str(error.msg)
     if line.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         return "; a mark of a merge that was not finished stands here"
-    if line.startswith((">>>", "...", "Python 3")):
-        return "; take away what the console wrote, its marks (>>> and ...), too"
+    if line.startswith((">>>", "...", "Python 3")) or _IPYTHON.match(line):
+        return "; take away what the console wrote, its marks (>>>, In [1]: and ...), too"
+    if line.startswith(("@@ ", "diff --git ")):
+        return "; this is a list of changes (diff): hand in the changed file itself"
     if line.startswith(("%", "!")):
         return "; this is notebook syntax, which can't stand in a statement, nor in hundreds"
     if line.startswith(">"):

@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import unicodedata
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -87,7 +88,9 @@ def _stopped(statement: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _plain(name: str) -> str:
-    return name.lower().replace("_", "")
+    """A name by its letters alone: without underscores, capitals, accents and Turkish's i."""
+    letters = unicodedata.normalize("NFKD", name.replace("\u0131", "i").lower())
+    return "".join(letter for letter in letters if letter.isalnum())
 
 
 def _bindings(statement: ast.stmt) -> Iterator[tuple[str, str, ast.stmt]]:
