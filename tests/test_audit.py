@@ -14,9 +14,9 @@ from grader import catalogue
 from grader.audit import mutants, summary, variants
 from grader.audit.answers import error_in_bounds
 from grader.audit.examine import Graded
-from grader.audit.settings import Changed
+from grader.audit.settings import Changed, comparable
 from grader.judge import Number, Numbers, Several, Truth
-from grader.model import Array, Exchange, Question, Returned
+from grader.model import Array, ExerciseReport, Exchange, Question, Report, Returned
 from grader.suite import with_suite
 from tests.planted import PLANTS, found
 from tests.sample_class import run_grader
@@ -188,6 +188,15 @@ def test_a_verdict_that_changed_is_a_hole(proofs):
     report = summary.Audit([exercise], ["one worker"], 9, [Changed("one worker", "Ana")])
     assert report.holes() == ["changed by one worker: Ana"]
     assert "9 verdicts under 1 settings, 1 changed" in summary.table(report)
+
+
+def test_what_a_page_prints_is_no_verdict():
+    def report(notes, output):
+        exercise = ExerciseReport("ones_bound", None, 9, 10, "graded", notes, output, [])
+        return comparable(Report("ann", 9, 10, 1.5, {}, [], [exercise]))
+
+    assert report(["a note"], "it is 12:00:01") == report(["a note"], "it is 12:00:02")
+    assert report(["a note"], "") != report(["another note"], "")
 
 
 def test_names_on_the_page_are_escaped(proofs):
