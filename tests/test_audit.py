@@ -16,7 +16,7 @@ from grader.audit.answers import error_in_bounds
 from grader.audit.examine import Graded
 from grader.audit.settings import Changed, comparable
 from grader.judge import Number, Numbers, Several, Truth
-from grader.model import Array, ExerciseReport, Exchange, Question, Report, Returned
+from grader.model import Array, Exchange, ExerciseReport, Question, Report, Returned
 from grader.suite import with_suite
 from tests.planted import PLANTS, found
 from tests.sample_class import run_grader
