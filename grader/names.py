@@ -1,6 +1,7 @@
 """Why a due name doesn't count as its author means it: what the text of a page tells about that."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -131,10 +132,20 @@ class Names(Struct, frozen=True):
         for place in self._of(name):
             if place.kind == "like":
                 where = self._where(place)
-                return f"{where} defines `{place.text}`; the checks look for `{name}`"
+                told = f"{where} defines `{place.text}`; the checks look for `{name}`"
+                return told + _foreign(place.text)
         return ""
 
 
 def _unwritten(name: str) -> str:
     text = "an answer counts in its code cell, as a text in quotes, not in a text cell"
     return f"{name} is empty: {text}"
+
+
+def _foreign(name: str) -> str:
+    """The first letter of a name that is none of the plain alphabet, however it looks."""
+    for letter in name:
+        if not letter.isascii():
+            known = unicodedata.name(letter, "a letter of another alphabet")
+            return f" (its {letter} is {known}: type the name anew)"
+    return ""

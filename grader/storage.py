@@ -35,7 +35,9 @@ IGNORED = {
 PACKAGES = (".whl", ".egg")  # the course's own wheel lies where students work
 READ_FIRST = (".py", ".pyw", ".ipynb", ".zip")
 PAGE_SUFFIXES = (".py", ".pyw", ".ipynb", ".txt", ".json")
-HIDDEN_PAGES = (".py", ".ipynb", ".icloud")  # the last stands for a file that is in Apple's cloud
+IS_LINK = "is a link; links are not followed: hand in the file itself"
+# The last two are what Python made of a page, and what stands for a file that is in Apple's cloud.
+HIDDEN_PAGES = (".py", ".ipynb", ".pyc", ".icloud")
 OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, and what they are
     (0, b"Rar!", "a RAR archive"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -103,7 +105,7 @@ def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:
         if times[name] > 1:
             name = f"{clean(path.name)}/{name}"
         if path.is_symlink():
-            reader.notes.append(f"{name} is a link; links are not followed")
+            reader.notes.append(f"{name} {IS_LINK}")
         elif path.is_dir():
             reader.folder(path, "")
         else:
@@ -143,7 +145,7 @@ class _Reader:
         for entry in entries:
             name = prefix + clean(entry.name)
             if entry.is_symlink():
-                self.notes.append(f"{_cut(name)} is a link; links are not followed")
+                self.notes.append(f"{_cut(name)} {IS_LINK}")
             elif entry.is_dir():
                 if not _ignored(entry.name):
                     self.folder(Path(entry.path), f"{name}/")

@@ -42,6 +42,9 @@ _COPY_MARKS = re.compile(r"(?:(?:\)\d+\(|\d+-|\d* *ypoc(?: ?-)?)[ _-]*\s*)+")
 _DEFINITION = re.compile(
     r"^(?:(?:async +)?def +([a-zA-Z_]+)|([a-zA-Z_]+) *[:=](?!=))", re.MULTILINE
 )
+# By Python (ones_bound.cpython-311.pyc) and by an editor's history (ones_bound_20241103115700.py).
+_ADDED_WHERE_HIDDEN = re.compile(r"\.cpython-\d+(?=\.pyc)|_\d{14}(?=\.)")
+_TEXTS = (".html", ".htm", ".docx", ".doc", ".odt", ".pdf", ".rtf", ".txt", ".eml")
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t].*", re.MULTILINE)
 _WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)\]}}#].*\n|\n)*)", re.MULTILINE)
 _NO_SHELL = re.compile(r"'NoneType' object has no attribute '(?:run_\w+_magic|magic|system)'")
@@ -197,7 +200,7 @@ def read(
     is_sole = len(stored) == 1 and stored[0].name == roots[0][1]
     files = [_looked_at(file, sole if is_sole else None) for file in stored]
     unread = _unread(files, found)
-    by_name = {name: _find(name, files, unread, found.hidden) for name in names}
+    by_name = {name: _find(name, files, unread, found) for name in names}
     told = {text for each in by_name.values() for text in (each.reason, *each.notes)}
     named = {each.file for each in by_name.values()}
     return Submission(
@@ -314,9 +317,7 @@ def _few(notes: Sequence[str]) -> list[str]:
     return [*notes[:FEW], *more]
 
 
-def _find(
-    name: str, files: Sequence[_File], unread: Sequence[_File], hidden: Sequence[str]
-) -> Found:
+def _find(name: str, files: Sequence[_File], unread: Sequence[_File], contents: Contents) -> Found:
     """The file that is meant for the exercise `name`, read; or why there is none."""
     named = _exact_first([file for file in files if file.spells == name], name)
     unspelled = [file for file in files if file.spells == ""]
@@ -351,10 +352,11 @@ def _find(
     if named or unnamed:  # untouched: what else was handed in may hold the answers
         file = (named or unnamed)[0]
         notes = [*_misnamed(name, file, files), *(other.reason for other in lost)]
+        notes += _passed_over(name, contents.hidden)
         return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
-    return _missing(name, files, hidden)
+    return _missing(name, files, contents)
 
 
 def _together(name: str, files: Sequence[_File]) -> str:
@@ -410,7 +412,7 @@ def _left_aside(file: _File, name: str) -> str:
     return f"{shown(file.name)} was left aside{instead}"
 
 
-def _missing(name: str, files: Sequence[_File], hidden: Sequence[str]) -> Found:
+def _missing(name: str, files: Sequence[_File], contents: Contents) -> Found:
     """Nothing is taken for an exercise; what of the rest may have been meant for it is named."""
     for file in files:
         if name in file.defines and file.spells == "":
@@ -426,10 +428,24 @@ def _missing(name: str, files: Sequence[_File], hidden: Sequence[str]) -> Found:
     ]:
         reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
         reason += ": hand in one file of that name"
-    if passed_over := [path for path in hidden if _spelled_hidden(path) == name]:
-        reason += f"; {shown(passed_over[0])} is hidden, or in a folder that is not searched, and "
-        reason += "was not read: hand it in under its plain name, in a folder of your own"
-    return Found("missing", reason=reason)
+    texts = [other for other in contents.others if other.lower().endswith(_TEXTS)]
+    if texts and files:  # without files, all others are told of
+        reason += f"; {_listed(texts)} was not read, being neither a script nor a notebook"
+    return Found("missing", reason="; ".join([reason, *_passed_over(name, contents.hidden)]))
+
+
+def _passed_over(name: str, hidden: Sequence[str]) -> list[str]:
+    """What to know of a hidden file that may be meant for an exercise: the first one of them."""
+    for path in hidden:
+        if _spelled_hidden(path) != name:
+            continue
+        if path.lower().endswith(".pyc"):
+            return [f"{shown(path)} is what Python made of a page: hand in the page, {name}.py"]
+        return [
+            f"{shown(path)} is hidden, or in a folder that is not searched, and was not read: "
+            "hand it in under its plain name, in a folder of your own"
+        ]
+    return []
 
 
 def _exact(file: str, name: str) -> bool:
@@ -488,7 +504,8 @@ def _spelled_without(name: str) -> str | None:
 
 def _spelled_hidden(path: str) -> str | None:
     """The exercise that a name spells, without what hides it."""
-    return _spelled_without(PurePosixPath(path).name.lstrip("._").replace("-checkpoint", ""))
+    name = PurePosixPath(path).name.lstrip("._").replace("-checkpoint", "")
+    return _spelled_without(_ADDED_WHERE_HIDDEN.sub("", name))
 
 
 def _underscored(text: str) -> str:

@@ -50,6 +50,8 @@ from grader.model import (
 )
 
 _CACHED = "; an array can't be kept by a cache: take it off"
+_NO_SEMAPHORES = "[Errno 30] Read-only file system"  # that of a file would end in its name
+_NO_PROCESSES = "; a page can't start other processes (multiprocessing): do it in this one"
 _NO_FURTHER = "; it is called with the page's arguments alone: no self, and nothing further"
 _BY_NAME = "; it is called with its arguments in the page's order, and none by name"
 
@@ -77,7 +79,9 @@ class Reader:
                     raise NotAttempted("still the scaffold's: it raises NotImplementedError", got)
                 where = f" (line {line})" if line else ""
                 why = _CACHED if "unhashable type: 'jaxlib" in got else ""
-                if not line and "() takes " in got:  # not a call in the student's own lines
+                if message == _NO_SEMAPHORES:
+                    why = _NO_PROCESSES
+                elif not line and "() takes " in got:  # not a call in the student's own lines
                     why = _BY_NAME
                 elif not line and "() missing " in got:
                     why = _NO_FURTHER

@@ -2,10 +2,13 @@
 
 import re
 import sys
+import unicodedata
 
 _OF_A_WEB_PAGE = re.compile(r"&(?:[lg]t|quot|amp|nbsp|#x?[0-9a-fA-F]+);")
 _LINE_NUMBER = re.compile(r"\d+[:.|]?\s+(?:(?:import|from|def|class|return|if|for)\b|[@#]|\w+ *=)")
 _IPYTHON = re.compile(r"(?:In|Out) ?\[\d+\]:")
+_CAPITAL = re.compile(r"(?:Import|From|Def|Class|Return|If|Elif|Else|For|While|With|Try)\b")
+_CHARACTER = re.compile(r"invalid character '(.)'")
 _UNSEEN = re.compile(r"U\+(?:FEFF|200[BCDEF]|2060|00AD|202[A-E]|206[6-9])")
 _NEWER = re.compile(r"type +\w+|(?:async +)?def +\w+ *\[|class +\w+ *\[")  # Python 3.12
 _WITH_NEWER_QUOTES = ("f-string: expecting '}'", "f-string: unmatched", "f-string expression part")
@@ -30,10 +33,14 @@ def hint(error: SyntaxError, source: str, first_line: int) -> str:
         return "; the lines begin with their numbers: copy the code without them"
     if any(text.startswith("```") for text in (line, *_below(error, source, first_line))):
         return "; ``` is a mark of Markdown: hand in only what stands between two of them"
+    if _CAPITAL.match(line):
+        return "; Python's own words begin with a small letter (import, def, return)"
     if "=3D" in line:
         return "; =3D is a mail's way to write an equals sign: save the attachment itself"
     if _UNSEEN.search(said):
         return "; it can't be seen, and is left where texts were joined or copied: delete it"
+    if (found := _CHARACTER.match(said)) and (plain := _ascii(found[1])):
+        return f"; an input method or a copy has put it there: type a plain {plain} instead"
     if said.startswith(("invalid non-printable character", "invalid character")):
         return "; it came with text that was copied: type a plain space, quote or minus instead"
     is_newer = bool(_NEWER.match(line)) or said.startswith(_WITH_NEWER_QUOTES)
@@ -44,6 +51,12 @@ def hint(error: SyntaxError, source: str, first_line: int) -> str:
     if "expected ':'" in said:
         return "; is a colon missing at the end of this line?"
     return ""
+
+
+def _ascii(character: str) -> str:
+    """The plain character that one stands for, where it is a wide or joined form of such."""
+    plain = unicodedata.normalize("NFKC", character)
+    return plain if plain.isascii() else ""
 
 
 def _is_first(error: SyntaxError, source: str, first_line: int) -> bool:
