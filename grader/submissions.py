@@ -370,17 +370,30 @@ def _together(name: str, files: Sequence[_File]) -> str:
 
 
 def _parts(name: str, chosen: _File, files: Sequence[_File]) -> dict[str, str]:
-    """What the chosen file doesn't answer, by the name of a file that does and nothing imports."""
+    """What the chosen file doesn't answer, by the name of a file that does and isn't imported."""
     lacking = set(catalogue.exercise(name).signatures) - chosen.answers
-    imported = frozenset[str]().union(*(file.imports for file in files))
+    imported = _imported_by(chosen, files)
     parts: dict[str, str] = {}
     for file in files:
-        path = PurePosixPath(file.name)
         there = ", ".join(sorted(lacking & file.answers))
-        known = path.suffix == ".py" and imported.intersection(path.with_suffix("").parts)
-        if there and file is not chosen and file.spells in (name, "") and not known:
+        if there and file.name not in imported and file.spells in (name, ""):
             parts[file.name] = there
     return parts
+
+
+def _imported_by(chosen: _File, files: Sequence[_File]) -> set[str]:
+    """The names of the file itself, and of all that it may import, and they in turn."""
+    imported, words = {chosen.name}, set(chosen.imports)
+    while found := [
+        file
+        for file in files
+        if file.name not in imported
+        and file.name.endswith(".py")
+        and words.intersection(PurePosixPath(file.name).with_suffix("").parts)
+    ]:
+        imported.update(file.name for file in found)
+        words.update(*(file.imports for file in found))
+    return imported
 
 
 def _imports_from(module: str, file: _File) -> bool:
