@@ -28,6 +28,8 @@ SAKAI_FOLDER = "Submission attachment(s)"  # in each student's folder of a Sakai
 ONLINE_TEXT = "an online text was handed in, which is not read: a .py, a .ipynb or a zip is due"
 MAX_CLASS_BYTES = 8 << 30  # of a class that comes as one zip, unpacked
 MAX_CLASS_ENTRIES = 200_000
+MAX_NAME = 300  # characters of a submitter's
+MAX_SUBMITTERS = 20  # of one submission
 MAX_METADATA = 20 << 20  # bytes of Gradescope's file
 
 _CANVAS = re.compile(r"(?s)(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)\Z")
@@ -208,6 +210,14 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
+def _is_file(path: Path) -> bool:
+    """Whether there is a file; a link whose target can't even be looked up is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 # --- the layouts ----------------------------------------------------------------------------------
 
 
@@ -290,16 +300,17 @@ def _submitters(metadata: Path) -> dict[str, str]:
             return {}
         with metadata.open("rb") as stream:
             data = stream.read(MAX_METADATA)
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        content = yaml.load(data, Loader=loader)  # noqa: S506  # a safe loader
+        # All of it as texts: dates, and numbers to the base of 60, can be made to fail or to last.
+        loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+        content = yaml.load(data, Loader=loader)  # noqa: S506  # it makes texts, lists and dicts
     except (ImportError, OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
     found: dict[str, str] = {}
     for folder, about in content.items() if isinstance(content, dict) else ():
         people = about.get(":submitters") if isinstance(about, dict) else None
         names = [
-            person[":name"].encode("utf-8", "backslashreplace").decode("utf-8")
-            for person in (people if isinstance(people, list) else ())
+            person[":name"][:MAX_NAME].encode("utf-8", "backslashreplace").decode("utf-8")
+            for person in (people[:MAX_SUBMITTERS] if isinstance(people, list) else ())
             if isinstance(person, dict) and isinstance(person.get(":name"), str) and person[":name"]
         ]
         if names and isinstance(folder, str):
@@ -313,7 +324,7 @@ def _most(folder: Path, looks: Callable[[Path], bool]) -> bool:
 
 
 LAYOUTS: dict[str, tuple[Callable[[Path], Iterator[Entry]], Callable[[Path], bool]]] = {
-    "gradescope": (_gradescope, lambda folder: (folder / METADATA).is_file()),
+    "gradescope": (_gradescope, lambda folder: _is_file(folder / METADATA)),
     "moodle": (_moodle, lambda folder: _most(folder, lambda p: bool(_MOODLE.match(p.name)))),
     "canvas": (_canvas, lambda folder: _most(folder, lambda p: bool(_CANVAS.match(p.name)))),
     "nbgrader": (_nbgrader, _is_course),

@@ -51,7 +51,6 @@ OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, 
 )
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)\b", re.IGNORECASE)
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_AFTER_ENDING = re.compile(r"[\s.]+\Z")
 SMALLER = "leave out what is not yours, and clear the outputs of notebooks"
 INSTEAD = "hand in a .py, a .ipynb or a zip of them"
 
@@ -89,7 +88,10 @@ def clean(name: str) -> str:
 
 def usual(name: str) -> str:
     """A name without the white space and the dots that follow its ending."""
-    return _AFTER_ENDING.sub("", name)
+    end = len(name)
+    while end and (name[end - 1] == "." or name[end - 1].isspace()):
+        end -= 1
+    return name[:end]
 
 
 def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:

@@ -51,8 +51,8 @@ _NO_SHELL = re.compile(r"'NoneType' object has no attribute '(?:run_\w+_magic|ma
 _LESSON_ELSEWHERE = re.compile(r"\s*(?:from|import)\s.*\blesson\b")
 _NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 _STUB = re.compile(
-    r"(?:[^=\n]*=)? *None *(?:#.*)?\s*"
-    # Possessive: a line of signs could be read as comments in more ways than can be tried.
+    # Possessive: a line of signs, or of blanks, could be read in more ways than can be tried.
+    r"(?:[^=\n]*=)? *+None *+(?:#.*)?\s*+"
     r"|(?:[^=\n]*=)? *\{(?:\s|#[^\n]*+|\"\w+\": *None,?)*+\}(?:\s|#[^\n]*+)*+"
     r"|(?!.*\breturn\b).*^[ \t]+raise NotImplementedError\b.*",
     re.DOTALL | re.MULTILINE,

@@ -1202,3 +1202,9 @@ def test_a_banner_of_signs_in_a_dict_is_read_at_once(found, line):
     page = f"notes = {{\n{(line + chr(10)) * 20}    'rate': 0.5,\n}}\n{WORKED}"
     with bounded():
         assert found({"ones_bound.py": page}).status == "graded"
+
+
+def test_blanks_without_end_are_read_in_one_way(found):
+    blanks = " " * 500_000
+    assert found({"ones_bound.py": f"X = None{blanks}x\n{WORKED}"}).status == "graded"
+    assert storage.usual(f"b{blanks}.py") == f"b{blanks}.py"

@@ -484,3 +484,22 @@ def test_names_in_two_forms_of_one_letter_are_told_apart(tmp_path):
         assert len({entry.student for entry in found.entries}) == 2
         assert all("would both be the student" in note for note in found.notes)
         assert found.notes
+
+
+@pytest.mark.parametrize(
+    "value", ["!!bool maybe", "!!int ''", "!!timestamp x", "1" + ":59" * 100_000]
+)
+def test_metadata_of_any_content_stops_no_class(tmp_path, value):
+    (tmp_path / "submission_1").mkdir()
+    (tmp_path / "submission_1" / "ones_bound.py").write_text("x = 1\n")
+    (tmp_path / "submission_metadata.yml").write_text(f"a: {value}\n")
+    with class_at(tmp_path) as found:
+        assert len(found.entries) == 1
+
+
+def test_a_link_of_the_metadatas_name_that_leads_too_far_stops_no_class(tmp_path):
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "ones_bound.py").write_text("x = 1\n")
+    (tmp_path / "submission_metadata.yml").symlink_to("x" * 300)
+    with class_at(tmp_path) as found:
+        assert "ann" in [entry.student for entry in found.entries]

@@ -165,7 +165,7 @@ def class_table(reports: Sequence[Report]) -> str:
     for report in reports:
         total = f"{points(report.score)}/{points(report.max_score)}"
         scores = [points(report.exercises[place].score) for place in places]
-        rows.append([_shortened(named(report.student)), total, *scores, _remarks(report)])
+        rows.append([_shortened(named(report.student)), total, *scores, one_line(_remarks(report))])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
     lines = []
     for row in rows:
