@@ -5,6 +5,7 @@ from pathlib import Path
 
 from grader import catalogue, submissions
 from grader.errors import UsageError
+from grader.escapes import one_line
 from grader.grading import grade_exercise
 from grader.model import ExerciseReport
 from grader.reports.text import exercise_text
@@ -37,7 +38,7 @@ def check_paths(
             for path in paths:
                 sole = names[0] if exercises and len(names) == 1 else None
                 submission = submissions.read(path, names, sole)
-                notes.extend(f"\n{note}" for note in submission.notes)
+                notes.extend(f"\n{one_line(note)}" for note in submission.notes)
                 for name in names:
                     found = submission.found[name]
                     if found.status == "missing":

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from grader.errors import GraderFault, UsageError
+from grader.escapes import one_line
 
 app = typer.Typer(
     help="Check and grade the course on debugging unstable training.",
@@ -217,7 +218,7 @@ def evidence(
     replace_file(out / "evidence.html", content.encode("utf-8", "backslashreplace"))
     missing = [found.problem] if found.problem else found.missing
     for line in missing:
-        typer.echo(f"missing or off: {line}")
+        typer.echo(f"missing or off: {one_line(line)}")
     typer.echo(f"wrote {out / 'evidence.html'}")
     raise typer.Exit(1 if missing else 0)
 

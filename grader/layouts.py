@@ -150,7 +150,7 @@ def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     with a note on each name that was shared."""
     alike: dict[str, list[Entry]] = {}
     for entry in found:
-        alike.setdefault(unicodedata.normalize("NFC", named(entry.student)), []).append(entry)
+        alike.setdefault(_as_read(entry.student), []).append(entry)
     taken = set(alike)
     entries: list[Entry] = []
     notes: list[str] = []
@@ -166,12 +166,17 @@ def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
         for entry in same:
             name = f"{entry.student} ({_root_name(entry)})"
             number = 1
-            while named(name) in taken:
+            while _as_read(name) in taken:
                 number += 1
                 name = f"{entry.student} ({_root_name(entry)}, {number})"
-            taken.add(named(name))
+            taken.add(_as_read(name))
             entries.append(replace(entry, student=name, notes=(*entry.notes, note)))
     return entries, notes
+
+
+def _as_read(student: str) -> str:
+    """A student's name as a person reads it: the same for two that look alike."""
+    return unicodedata.normalize("NFC", named(student))
 
 
 def _root_name(entry: Entry) -> str:
@@ -203,17 +208,13 @@ def _shown(folder: Path) -> list[Path]:
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether there is a folder; a link whose target can't even be looked up is none."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
+    return _is(path.is_dir)
 
 
-def _is_file(path: Path) -> bool:
-    """Whether there is a file; a link whose target can't even be looked up is none."""
+def _is(kind: Callable[[], bool]) -> bool:
+    """Whether there is a file or folder; a link whose target can't even be looked up is none."""
     try:
-        return path.is_file()
+        return kind()
     except OSError:
         return False
 
@@ -243,7 +244,9 @@ def _is_course(folder: Path) -> bool:
     """Whether a folder is nbgrader's: students' folders in `submitted`, and beside it what belongs
     to a course. In a class, one of whose students is called that, others lie beside it."""
     submitted = folder / "submitted"
-    if not _is_folder(submitted) or not any(map(_is_folder, _shown(submitted))):
+    if submitted.is_symlink() or not _is_folder(submitted):
+        return False
+    if not any(map(_is_folder, _shown(submitted))):
         return False
     beside = {path.name for path in _shown(folder) if not path.is_symlink()}
     others = {clean(entry.roots[0][0].name) for entry in _plain(folder)} - _COURSE - _COURSE_FILES
@@ -324,7 +327,7 @@ def _most(folder: Path, looks: Callable[[Path], bool]) -> bool:
 
 
 LAYOUTS: dict[str, tuple[Callable[[Path], Iterator[Entry]], Callable[[Path], bool]]] = {
-    "gradescope": (_gradescope, lambda folder: _is_file(folder / METADATA)),
+    "gradescope": (_gradescope, lambda folder: _is((folder / METADATA).is_file)),
     "moodle": (_moodle, lambda folder: _most(folder, lambda p: bool(_MOODLE.match(p.name)))),
     "canvas": (_canvas, lambda folder: _most(folder, lambda p: bool(_CANVAS.match(p.name)))),
     "nbgrader": (_nbgrader, _is_course),

@@ -246,6 +246,14 @@ def total(scores: list[float | None]) -> float | None:
     return sum(known) if len(known) == len(scores) else None
 
 
+def nearest_double(number: Any) -> float:
+    """A number as a double; an infinity for what is beyond all doubles."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
 def strict_json(value: Any) -> Any:
     """A value for strict JSON: non-finite floats become "nan", "inf" and "-inf", and a formula its
     text with its terms."""

@@ -60,10 +60,11 @@ class Unreadable(ValueError):
 
 def read_page(data: bytes, name: str) -> Page:
     """A page from a file's bytes; whether it is a notebook is told by its content."""
-    whole = data.rstrip(b"\0")  # what a crash or a broken copy leaves behind the text
+    whole = data.rstrip(b"\0\x1a")  # what a crash, a broken copy or DOS leaves behind the text
     if whole and whole != data:
         page = read_page(whole, name)
-        note = f"{name} ends in {len(data) - len(whole)} null bytes, which were left out"
+        what = "Ctrl-Z" if b"\x1a" in data[len(whole) :] else "null"
+        note = f"{name} ends in {len(data) - len(whole)} bytes that are no text ({what}), left out"
         return replace(page, notes=(note, *page.notes))
     if (inner := _quoted_notebook(data)) is not None:
         note = f"{name} is a notebook as one text in quotes, and was read as a notebook"
@@ -232,6 +233,8 @@ def _is_answer_turned_text(cell: dict[str, Any]) -> bool:
 
 def _source(cell: dict[str, Any]) -> str:
     source = cell.get("source", cell.get("input", ""))  # "input": format 3
+    if not isinstance(source, str | list):
+        raise TypeError(f"a cell's source is a {type(source).__name__}")
     text = source if isinstance(source, str) else "".join(source)
     # JSON can hold half of a character, which no file can: spelled out, a literal means the same.
     whole = text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -19,6 +19,7 @@ from grader.model import (
     Raised,
     Returned,
     TimedOut,
+    nearest_double,
     strict_json,
 )
 from grader.sandbox import Sandbox
@@ -105,7 +106,7 @@ def _plain(value: Any) -> Any:
         case bool() | int() | str() | None:
             return value
         case _:
-            return strict_json(float(value))
+            return strict_json(nearest_double(value))
 
 
 def _nested(items: list[Any], shape: tuple[int, ...]) -> Any:

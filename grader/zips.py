@@ -57,6 +57,8 @@ def lists_more_than(most: int, stream: IO[bytes]) -> bool:
     if end is None:
         return False
     size, place = end[5], end[9]
+    if size > place:
+        return False  # it says of itself what can't be, and is damaged
     if size > most * MAX_LINE:
         return True
     large = end[0] == zipfile.stringEndArchive64  # type: ignore[attr-defined]

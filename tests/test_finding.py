@@ -1208,3 +1208,9 @@ def test_blanks_without_end_are_read_in_one_way(found):
     blanks = " " * 500_000
     assert found({"ones_bound.py": f"X = None{blanks}x\n{WORKED}"}).status == "graded"
     assert storage.usual(f"b{blanks}.py") == f"b{blanks}.py"
+
+
+def test_a_zip_that_lies_about_the_size_of_its_list_is_damaged(hand_in):
+    data = bytearray(zipped({"ones_bound.py": WORKED}))
+    data[-10:-6] = (0xFFFFFFFE).to_bytes(4, "little")  # the list's size, in the end record
+    assert "entries" not in hand_in({"ones_bound.zip": bytes(data)}).found["ones_bound"].reason

@@ -361,7 +361,7 @@ def test_results_within_the_class_are_no_student(tmp_path):
 def test_no_two_names_are_the_same_in_the_summary():
     from grader.reports.table import no_formula
 
-    names = ["=q", "'=q", "''=q", "q", "'q", "-1", "@a"]
+    names = ["=q", "'=q", "''=q", "q", "'q", "-1", "@a", "\uff1dq"]
     shown = [no_formula(name) for name in names]
     assert len(set(shown)) == len(names)
-    assert not any(name.startswith(("=", "+", "-", "@")) for name in shown)
+    assert not any(name.startswith(("=", "+", "-", "@", "\uff1d")) for name in shown)

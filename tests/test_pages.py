@@ -60,7 +60,9 @@ def test_null_bytes_at_the_end_are_left_out_with_a_note(name):
     data = a_notebook(("code", "x = 1")) if name.endswith("ipynb") else b"x = 1"
     page = read_page(data + b"\0" * 512, name)
     assert page.cells == (("x = 1", 1),)
-    assert page.notes == (f"{name} ends in 512 null bytes, which were left out",)
+    assert page.notes == (f"{name} ends in 512 bytes that are no text (null), left out",)
+    (note,) = read_page(data + b"\x1a", name).notes
+    assert note == f"{name} ends in 1 bytes that are no text (Ctrl-Z), left out"
 
 
 def test_null_bytes_alone_or_before_text_are_no_page():
@@ -317,3 +319,9 @@ def test_code_below_a_text_cell_whose_next_marker_was_deleted_is_code():
 def test_prose_in_a_text_cell_of_a_script_is_no_code(prose):
     page = read_page(f"#%% md\n{prose}\n#%%\na = 1\n".encode(), "f.py")
     assert page.cells == (("a = 1\n", 4),)
+
+
+def test_a_source_that_is_no_text_is_refused():
+    data = a_notebook(("code", "x = 1")).replace(b'"x = 1"', b'{"x = 1": 1}')
+    with pytest.raises(Unreadable, match="no notebook that Jupyter would open"):
+        read_page(data, "x.ipynb")

@@ -108,3 +108,21 @@ def test_answers_of_every_kind_fit_the_page(tmp_path):
     assert found.evidence["recurrence"]["0.1"] == []
     assert found.evidence["held_out"]["loss"] == "nan"
     assert json.dumps(found.evidence, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "number", ["10**400", "-10**400", "Fraction(10**400)", "10**400 / Fraction(3)"]
+)
+def test_numbers_beyond_all_doubles_are_shown(tmp_path, number):
+    held = f"{{'runs': {{'0.1': [[{number}, 1, 1]]}}, 'x': {number}}}"
+    body = f"from fractions import Fraction\nreturn {held}"
+    code, said, _ = page_of(tmp_path, body)
+    assert code == 1
+    assert "Traceback" not in said
+
+
+def test_what_a_terminal_would_obey_is_spelled_out(tmp_path):
+    key = "\\x1b[31m\\u202e"
+    _, said, page = page_of(tmp_path, f"return {{'predictions': {{'{key}': 1}}}}")
+    assert "x1b[31m" in said + page
+    assert not {"\x1b", "\u202e"} & set(said + page)

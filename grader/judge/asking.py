@@ -9,7 +9,7 @@ from grader.judge.dues import Due, Fields, Numbers, Raises, Several
 from grader.judge.reading import Reader
 from grader.judge.verdicts import Asked, Verdict, Wrong, WrongKind, WrongValue
 from grader.judge.words import kind, shown
-from grader.model import Answer, Value, strict_json
+from grader.model import Answer, Value, nearest_double, strict_json
 
 T = TypeVar("T")
 
@@ -110,17 +110,9 @@ def rows(answer: Answer, part: int, shape: tuple[int, int]) -> list[list[Any]] |
     if found != shape:
         return None
     return [
-        [strict_json(_double(item)) for item in items[start : start + shape[1]]]
+        [strict_json(nearest_double(item)) for item in items[start : start + shape[1]]]
         for start in range(0, len(items), shape[1])
     ]
-
-
-def _double(item: Any) -> float:
-    """The nearest double; an infinity for what is beyond all doubles."""
-    try:
-        return float(item)
-    except OverflowError:
-        return math.inf if item > 0 else -math.inf
 
 
 def _taken(asked: Asked, due: str, read: Callable[[Reader, Value], T]) -> T:

@@ -49,11 +49,22 @@ from grader.model import (
     Value,
 )
 
-_CACHED = "; an array can't be kept by a cache: take it off"
-_NO_SEMAPHORES = "[Errno 30] Read-only file system"  # that of a file would end in its name
-_NO_PROCESSES = "; a page can't start other processes (multiprocessing): do it in this one"
-_NO_FURTHER = "; it is called with the page's arguments alone: no self, and nothing further"
-_BY_NAME = "; it is called with its arguments in the page's order, and none by name"
+# By a part of what an exception says, with a full stop behind it: what it comes from.
+_OF_THE_CALL = {
+    "() takes ": "it is called with its arguments in the page's order, and none by name",
+    "() missing ": "it is called with the page's arguments alone: no self, and nothing further",
+}
+_ANYWHERE = {
+    "unhashable type: 'jaxlib": "an array can't be kept by a cache: take it off",
+    # Of semaphores: the same of a file goes on with its name.
+    "[Errno 30] Read-only file system.": "a page can't start other processes (multiprocessing)",
+}
+
+
+def _why(message: str, line: int | None) -> str:
+    """What else to say of an exception; `line` is the one of the page, where it passed one."""
+    known = _ANYWHERE if line else _OF_THE_CALL | _ANYWHERE
+    return next((f"; {why}" for mark, why in known.items() if mark in f"{message}."), "")
 
 
 class Reader:
@@ -78,13 +89,7 @@ class Reader:
                 if "NotImplementedError" in kinds:
                     raise NotAttempted("still the scaffold's: it raises NotImplementedError", got)
                 where = f" (line {line})" if line else ""
-                why = _CACHED if "unhashable type: 'jaxlib" in got else ""
-                if message == _NO_SEMAPHORES:
-                    why = _NO_PROCESSES
-                elif not line and "() takes " in got:  # not a call in the student's own lines
-                    why = _BY_NAME
-                elif not line and "() missing " in got:
-                    why = _NO_FURTHER
+                why = _why(message, line)
                 raise UnexpectedException(f"raised {got}{where}{why}", got, due)
             case TimedOut():
                 raise OutOfTime(

@@ -14,6 +14,8 @@ import jinja2
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from grader.escapes import plain
+
 RATES = ("0.1", "0.3")
 
 
@@ -30,7 +32,7 @@ def page(
     """The page; `problem` says why there is no evidence, `missing` what is missing or off in it."""
     template = jinja2.Environment(autoescape=True).from_string(PAGE)
     held = evidence or {}
-    return template.render(
+    text = template.render(
         file=file,
         problem=problem,
         missing=missing,
@@ -43,6 +45,7 @@ def page(
         code=code,
         output=output,
     )
+    return plain(text)
 
 
 SHOWN = ("recurrence", "runs", "predictions", "reasoning")
@@ -123,12 +126,8 @@ def _plot(evidence: Mapping[str, Any]) -> str:
 
 
 def _finite(value: Any) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and abs(value) < 1e300
-    )
+    """Whether a plot can show a number: not one that is too large, nor a truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 PAGE = """<!doctype html>

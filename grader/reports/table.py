@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from grader.escapes import named
 from grader.model import Report
 
+_BEGIN_FORMULAS = (*"=+-@\t\r", *"\uff1d\uff0b\uff0d\uff20")  # the last as wide as an ideograph
+
 
 def summary_csv(reports: Sequence[Report]) -> str:
     """`student,score,max_score,<exercise>...`; a score that is not determined is left blank."""
@@ -27,4 +29,4 @@ def _cell(score: float | None) -> str:
 
 def no_formula(text: str) -> str:
     """Text that a spreadsheet would take for a formula, made text; and no two texts the same."""
-    return f"'{text}" if text.lstrip("'")[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return f"'{text}" if text.lstrip("'")[:1] in _BEGIN_FORMULAS else text
