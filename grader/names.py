@@ -143,7 +143,7 @@ def _unwritten(name: str) -> str:
 
 
 def _foreign(name: str) -> str:
-    """The first letter of a name that is none of the plain alphabet, however it looks."""
+    """Which letter of a name, the first one, is not of the plain alphabet, however it looks."""
     for letter in name:
         if not letter.isascii():
             known = unicodedata.name(letter, "a letter of another alphabet")

@@ -44,7 +44,7 @@ _DEFINITION = re.compile(
 )
 # By Python (ones_bound.cpython-311.pyc) and by an editor's history (ones_bound_20241103115700.py).
 _ADDED_WHERE_HIDDEN = re.compile(r"\.cpython-\d+(?=\.pyc)|_\d{14}(?=\.)")
-_TEXTS = (".html", ".htm", ".docx", ".doc", ".odt", ".pdf", ".rtf", ".txt", ".eml")
+_TEXTS = (".html", ".htm", ".docx", ".doc", ".odt", ".pdf", ".rtf", ".eml")
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t].*", re.MULTILINE)
 _WHOLE_DEFINITION = re.compile(rf"{_DEFINITION.pattern}(.*\n(?:[ \t)\]}}#].*\n|\n)*)", re.MULTILINE)
 _NO_SHELL = re.compile(r"'NoneType' object has no attribute '(?:run_\w+_magic|magic|system)'")
