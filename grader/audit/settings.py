@@ -18,6 +18,8 @@ from grader.errors import GraderFault
 from grader.model import Report
 
 SPIN = "while True: pass"
+# The sample class has loops without end: here they end sooner, at ten times what a right call takes.
+LIMITS = ("--call-seconds", "3", "--load-seconds", "6", "--file-seconds", "20")
 
 
 class Setting(Struct, frozen=True):
@@ -114,7 +116,7 @@ def _graded(folder: Path, names: Sequence[str], setting: Setting) -> dict[str, b
             folder = moved
         command = [sys.executable, "-P", "-m", "grader", "grade", str(folder)]
         command += ["--out", str(where / "out"), "--layout", "plain"]
-        command += ["--workers", str(setting.workers)]
+        command += ["--workers", str(setting.workers), *LIMITS]
         command += [word for name in names for word in ("--exercise", name)]
         finished = subprocess.run(
             command, capture_output=True, check=False, env=os.environ | setting.environment
