@@ -43,7 +43,7 @@ def grade_class(
     reports = {
         report.student: report
         for report in results.trusted()
-        if wanted.get(report.student) == report.fingerprint
+        if wanted.get(report.student) == report.fingerprint and report.score is not None
     }
 
     def keep(job: Job, report: Report | None, said: str) -> None:

@@ -22,6 +22,7 @@ from grader.model import (
     ExerciseReport,
     Missing,
     Question,
+    Raised,
     Report,
     TimedOut,
     total,
@@ -102,7 +103,9 @@ def examined(
     events = [found.told(event) for event in worker.events[:MAX_EVENTS]]
     if len(worker.events) > MAX_EVENTS:
         events.append(f"... and {len(worker.events) - MAX_EVENTS} more that went wrong in loading")
-    about = names.notes(findings.checks)
+    answers = [exchange.answer for exchange in findings.transcript]
+    raised = [answer for answer in answers if isinstance(answer, Raised)]
+    about = names.notes(findings.checks, raised)
     notes = dict.fromkeys([*found.notes, *events, *findings.notes, *about])
     report = _report(exercise, found, findings, list(notes), output, series)
     return msgspec.structs.replace(report, pictures=drawn), findings

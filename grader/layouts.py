@@ -33,7 +33,7 @@ MAX_SUBMITTERS = 20  # of one submission
 MAX_METADATA = 20 << 20  # bytes of Gradescope's file
 
 _CANVAS = re.compile(r"(?s)(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)\Z")
-_MOODLE = re.compile(r"(?s)(?P<student>.+_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)\Z")
+_MOODLE = re.compile(r"(?s)(?P<student>.+?_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)\Z")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 _COURSE = {"source", "release", "autograded", "feedback", "submitted"}  # folders of nbgrader's
 _COURSE_FILES = {"nbgrader_config.py", "gradebook.db"}
@@ -120,6 +120,8 @@ def _read(folder: Path, layout: str) -> ClassFolder:
     find, _ = LAYOUTS[layout]
     entries, notes = _told_apart(find(folder))
     by_name = sorted(entries, key=lambda entry: entry.student)
+    if layout == "gradescope":
+        notes += _not_in_metadata(by_name)
     return ClassFolder(layout, by_name, _left_out(folder, by_name), notes)
 
 
@@ -176,7 +178,7 @@ def _told_apart(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
 
 def _as_read(student: str) -> str:
     """A student's name as a person reads it: the same for two that look alike."""
-    return unicodedata.normalize("NFC", named(student))
+    return unicodedata.normalize("NFC", " ".join(named(student).split()))
 
 
 def _root_name(entry: Entry) -> str:
@@ -187,7 +189,10 @@ def _left_out(folder: Path, entries: list[Entry]) -> list[str]:
     taken = {path for entry in entries for path, _ in entry.roots}
     beside = {path.parent for path in taken} or {folder}
     paths = [path for place in sorted(beside) for path in (*_shown(place), *_hidden(place))]
-    return [clean(p.name) for p in paths if p not in taken and p.name != METADATA]
+    if folder not in beside:  # a course's, whose students are in `submitted`
+        paths += [path for entry in _plain(folder) for path, _ in entry.roots]
+    known = {METADATA, *_COURSE, *_COURSE_FILES} if folder not in beside else {METADATA}
+    return [clean(p.name) for p in paths if p not in taken and p.name not in known]
 
 
 def _hidden(folder: Path) -> list[Path]:
@@ -292,6 +297,14 @@ def _gradescope(folder: Path) -> Iterator[Entry]:
     for path, name in zip(paths, names, strict=True):
         unique = name if names.count(name) == 1 else f"{name} ({path.name})"
         yield Entry(unique, ((path, clean(path.name)),))
+
+
+def _not_in_metadata(entries: list[Entry]) -> list[str]:
+    """A note on the folders that the metadata names nobody for."""
+    unnamed = [entry.student for entry in entries if _GRADESCOPE.match(entry.student)]
+    more = f" and {len(unnamed) - 1} more" if len(unnamed) > 1 else ""
+    told = f"{METADATA} can't be read, or names nobody for {{}}{more}: they go by their folders"
+    return [told.format(unnamed[0])] if unnamed else []
 
 
 def _submitters(metadata: Path) -> dict[str, str]:

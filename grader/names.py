@@ -1,17 +1,24 @@
 """Why a due name doesn't count as its author means it: what the text of a page tells about that."""
 
+import builtins
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from grader.model import CheckReport
+from grader.model import CheckReport, Raised
 from grader.sandbox import LoadEvent, Place
 from grader.submissions import FEW, Found, defined
 
+MAX_SHOWN = 100  # letters of a line
 _COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
 _EMPTY = re.compile(r"= *None\b")
+_NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
+_NOT_CALLABLE = re.compile(r"'\w+' object is not callable")
+_CALLED = re.compile(r"\b(\w+)\(")
+# At any depth: a function's own name hides Python's there, too.
+_TAKEN = re.compile(r"\s*(?:for +)?(\w+)(?: *=(?!=)| +in\b)")
 _DECIMAL_COMMA = re.compile(r"=\s*\(?\s*[+-]?\d+\s*,\s*\d+\s*\)?\s*(?:#.*)?")
 
 
@@ -48,7 +55,7 @@ class Names(Struct, frozen=True):
         code = "\n".join(source for source, _ in cells)
         if name in defined(_COMMENT_MARK.sub("", code)) - defined(code):
             return f"{name} stands in comments only, which are not run: take the # away"
-        return self._in_no_code(name) or self._alike(name)
+        return self._in_no_code(name) or self._in_a_line(name) or self._alike(name)
 
     def not_run(self, name: str) -> str:
         """Which line would have defined a name that is not there."""
@@ -56,13 +63,16 @@ class Names(Struct, frozen=True):
         where = self._where(bound[-1]) if bound else ""
         return f"{where}, which defines {name}, did not run to its end" if bound else ""
 
-    def notes(self, checks: Sequence[CheckReport]) -> list[str]:
-        """What is to be said about the names that a check was not content with."""
+    def notes(self, checks: Sequence[CheckReport], raised: Collection[Raised] = ()) -> list[str]:
+        """What is to be said about the names that a check was not content with, and about those
+        that the exceptions in the answers are of."""
         lost = [check for check in checks if check.outcome not in ("passed", "needs_person")]
         todo = [check for check in lost if check.outcome == "not_attempted"]
         notes: list[str] = []
         for name in dict.fromkeys(check.function for check in lost):
-            notes += [self._bound_again(name), self._decimal_comma(name)]
+            notes += [self._bound_again(name), self._decimal_comma(name), self._module(name)]
+        if lost:
+            notes += self._of_exceptions({answer.message: None for answer in raised})
         notes += [self.why(name) for name in dict.fromkeys(check.function for check in todo)]
         if len(todo) < len(lost):
             notes.append(self._lesson())
@@ -102,6 +112,49 @@ class Names(Struct, frozen=True):
                 return f"{text}; Python writes decimals with a point, as in 1.5"
         return ""
 
+    def _module(self, name: str) -> str:
+        for place in self._bound(name)[-1:]:
+            if place.kind == "imported" and place.text.startswith("import "):
+                text = f"{self._where(place)}: `{place.text}` makes {name} a module, not a function"
+                return f"{text}; write `from {name} import {name}`, if the function is in there"
+        return ""
+
+    def _of_exceptions(self, said: Collection[str]) -> Iterator[str]:
+        """Where the page has the names that exceptions are about, and why they are of no use."""
+        if any(map(_NOT_CALLABLE.search, said)):
+            yield self._taken_from_python()
+        missing = dict.fromkeys(found[1] for found in map(_NOT_DEFINED.search, said) if found)
+        yield from map(self._set_inside, list(missing)[:FEW])
+
+    def _set_inside(self, name: str) -> str:
+        """In which block a name is set, where that is all that sets it."""
+        sets = re.compile(
+            rf"(?:(?:async +)?def|class|for) +{name}\b|{name} *(?::[^=]+)?=(?!=)"
+            rf"|(?:import|from)\b.*\b{name}\b"
+        )
+        inside = told = ""
+        for cell, line, text in self.found.lines():
+            if text[:1].strip() and not text.startswith(("#", ")", "]", "}")):
+                inside = _short(text)
+            if not sets.match(text.lstrip()):
+                continue
+            if text[:1].strip():
+                return ""
+            told = told or f"{self.found.where(cell, line)}: {name} is set only under `{inside}`"
+            if "__name__" in inside:
+                told += ", which is not run here; move it out"
+        return told
+
+    def _taken_from_python(self) -> str:
+        """The line that gives one of Python's own names, which the page calls, to a value."""
+        called = {name for _, _, text in self.found.lines() for name in _CALLED.findall(text)}
+        for cell, line, text in self.found.lines():
+            taken = _TAKEN.match(text)
+            if taken and taken[1] in called and callable(getattr(builtins, taken[1], None)):
+                told = f"{self.found.where(cell, line)}: `{_short(text)}` takes"
+                return f"{told} Python's own {taken[1]} away, which is called: choose another name"
+        return ""
+
     def _lesson(self) -> str:
         """That the name of the course's module was given to something else."""
         for place in self._of("lesson"):
@@ -128,6 +181,24 @@ class Names(Struct, frozen=True):
                     )
         return ""
 
+    def _in_a_line(self, name: str) -> str:
+        """That a definition stands in a line, and is none to Python."""
+        if self._of(name):
+            return ""
+        set_here = rf"(?:def +{name}\b|{name} *=(?!=))"
+        kinds = {
+            rf"\s*#.*{set_here}.*": "stands in a comment, which goes on to the end of its line: "
+            "give it a line of its own",
+            rf"\s*\"{set_here}.*\\n\",?\s*": "stands in a text in quotes, as in the inside of a "
+            "notebook file: hand in the notebook itself, or copy from its cells",
+            rf"{name} *:[^=]*": f"is given nothing here: write `{name} =`, not `{name}:`",
+        }
+        for cell, line, text in self.found.lines():
+            for pattern, what in kinds.items():
+                if re.fullmatch(pattern, text):
+                    return f"{self.found.where(cell, line)}: {name} {what}"
+        return ""
+
     def _alike(self, name: str) -> str:
         for place in self._of(name):
             if place.kind == "like":
@@ -135,6 +206,10 @@ class Names(Struct, frozen=True):
                 told = f"{where} defines `{place.text}`; the checks look for `{name}`"
                 return told + _foreign(place.text)
         return ""
+
+
+def _short(line: str) -> str:
+    return line.strip()[:MAX_SHOWN]
 
 
 def _unwritten(name: str) -> str:

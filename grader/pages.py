@@ -35,9 +35,14 @@ _CODE = re.compile(
 _NOTEBOOK_NAME = re.compile(r"\.(?:ipynb|json)[\s.]*\Z", re.IGNORECASE)
 _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
+# What editors show as the end of a line, and Python takes for a character like any other.
+_LINE_ENDS = re.compile("[\x0b\x85\u2028\u2029]")
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 MAX_NAMED = 10  # cells of one kind in a note
 MAX_CELLS = 2_000
+MAX_BRACKETS = (
+    1_000_000  # lists and dicts of a notebook; each of them is sixty times what it is here
+)
 MAX_LINES = 100_000  # of code and text; the trees of more don't fit into a worker's memory
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
 # read code that no editor shows, or take hours for it.
@@ -163,6 +168,7 @@ def _script(text: str) -> Page:
     cells: list[tuple[str, int]] = []
     texts: list[str] = []
     lines: list[str] = []
+    text, notes = _lined(text)
     _count_lines(text.count("\n") + 1)
     first, is_code = 1, True
     for number, line in enumerate([*text.split("\n"), "# %%"], start=1):
@@ -179,11 +185,24 @@ def _script(text: str) -> Page:
         lines, first = [], number + 1
     kept = [(source, line) for source, line in cells if source.strip()]
     _count(kept)
-    return Page(tuple(kept), notebook=False, text="\n".join(texts))
+    return Page(tuple(kept), notebook=False, text="\n".join(texts), notes=notes)
+
+
+def _lined(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text in lines, and a note where most of them end in what Python takes for no line end."""
+    ends = _LINE_ENDS.findall(text)
+    if len(ends) <= text.count("\n"):
+        return text, ()
+    note = f"lines end in U+{ord(ends[0]):04X}, which Python does not know, and were read as lines"
+    return _LINE_ENDS.sub("\n", text), (note,)
 
 
 def _notebook(data: bytes) -> Page:
     content: Any = None
+    if data.count(b"[") + data.count(b"{") > MAX_BRACKETS:
+        raise Unreadable(
+            f"more than {MAX_BRACKETS} brackets are in it: clear all outputs, and save it"
+        )
     try:
         content = json.loads(data.decode("utf-8-sig"))
         if "cells" in content:
@@ -211,6 +230,8 @@ def _notebook(data: bytes) -> Page:
                 "this is a notebook in an answer of Jupyter's server: download the notebook itself"
             )
         raise Unreadable(text) from error
+    lined = [_lined(source) for source, _ in cells]
+    cells = [(source, kind) for (source, _), (_, kind) in zip(lined, cells, strict=True)]
     _count(cells)
     _count_lines(sum(source.count("\n") + 1 for source, _ in cells))
     for number in turned:
@@ -218,8 +239,9 @@ def _notebook(data: bytes) -> Page:
     code = [(source if kind == "code" else "", 1) for source, kind in cells]
     texts = [source for source, kind in cells if kind != "code"]
     listed_cells = ", ".join(f"cell {number + 1}" for number in turned[:MAX_NAMED])
-    notes = (f"turned into text, and read as code: {listed_cells}",) if turned else ()
-    return Page(tuple(code), notebook=True, text="\n".join(texts), notes=notes)
+    notes = [f"turned into text, and read as code: {listed_cells}"] if turned else []
+    notes += dict.fromkeys(note for _, told in lined for note in told)
+    return Page(tuple(code), notebook=True, text="\n".join(texts), notes=tuple(notes))
 
 
 def _is_answer_turned_text(cell: dict[str, Any]) -> bool:

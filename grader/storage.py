@@ -36,8 +36,9 @@ PACKAGES = (".whl", ".egg")  # the course's own wheel lies where students work
 READ_FIRST = (".py", ".pyw", ".ipynb", ".zip")
 PAGE_SUFFIXES = (".py", ".pyw", ".ipynb", ".txt", ".json")
 IS_LINK = "is a link; links are not followed: hand in the file itself"
-# The last two are what Python made of a page, and what stands for a file that is in Apple's cloud.
-HIDDEN_PAGES = (".py", ".ipynb", ".pyc", ".icloud")
+# The last are what Python made of a page, what Vim made while it was open, and what stands for a
+# file that is in Apple's cloud.
+HIDDEN_PAGES = (".py", ".ipynb", ".pyc", ".swp", ".icloud")
 OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, and what they are
     (0, b"Rar!", "a RAR archive"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -72,7 +73,7 @@ class Refused(Struct, frozen=True):
 class Contents(Struct, frozen=True):
     """What was found in a submission; `notes` name what was left out, `others` are the names of
     files that hold neither a page nor one of the kinds that are refused, `hidden` those of pages
-    that are hidden, or lie in a folder that is not searched."""
+    that are hidden, or lie in a folder that is not searched, and of these folders."""
 
     files: list[StoredFile]
     refused: list[Refused]
@@ -165,6 +166,7 @@ class _Reader:
 
     def _not_searched(self, folder: Path, prefix: str) -> None:
         """A folder that is not searched: the pages in it are known by name, those below it not."""
+        self.hidden.append(prefix)
         with contextlib.suppress(OSError):
             for entry in sorted(os.scandir(folder), key=_order):
                 self._hide(prefix + clean(entry.name))
@@ -267,7 +269,9 @@ class _Reader:
                 if not usual(name).lower().endswith(".zip"):
                     self.notes.append(f"{_cut(name)} is a zip, and was read as one")
                 if not looked_at:
-                    self.notes.append(f"{_cut(name)} is a zip with nothing in it")
+                    but = " but what is hidden, or in folders that are not searched"
+                    but = but if any(not entry.is_dir() for entry in entries) else ""
+                    self.notes.append(f"{_cut(name)} is a zip with nothing in it{but}")
                 self._entries(archive, looked_at, depth, inside)
         except Exception as error:  # of a dozen kinds, and all mean the same here
             reason = f"{_cut(name)} is damaged ({_said(error)}): make the zip once more"

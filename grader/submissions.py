@@ -96,7 +96,7 @@ class Found(Struct, frozen=True):
         message = self._plainly(event.message, self._line(event)) + self._too_late(event)
         return f"{where}: {message}; the rest was loaded all the same"
 
-    def _lines(self) -> Iterator[tuple[int, int, str]]:
+    def lines(self) -> Iterator[tuple[int, int, str]]:
         """Every line with its place. A script may be run as one cell: there, lines alone count."""
         for cell, (source, first_line) in enumerate(self.source.cells if self.source else ()):
             for line, text in enumerate(source.split("\n"), first_line):
@@ -104,7 +104,7 @@ class Found(Struct, frozen=True):
 
     def _line(self, event: LoadEvent) -> str:
         place = (event.cell if self.notebook else 0, event.line)
-        return next((text for cell, line, text in self._lines() if (cell, line) == place), "")
+        return next((text for cell, line, text in self.lines() if (cell, line) == place), "")
 
     def _too_late(self, event: LoadEvent) -> str:
         """Which later line imports or defines the name that is not there yet."""
@@ -116,7 +116,7 @@ class Found(Struct, frozen=True):
             rf"(?:import|from)\b.*\b{name}\b|(?:def|class) +{name}\b|{name} *[:=](?!=)"
         )
         place = (event.cell if self.notebook else 0, event.line)
-        for cell, line, text in self._lines():
+        for cell, line, text in self.lines():
             if (cell, line) > place and brings.match(text):
                 return f" ({self.where(cell, line)} has it, and comes too late: put it first)"
         return ""
@@ -241,15 +241,17 @@ def _fingerprint(found: Contents) -> str:
 class _File(Struct, frozen=True):
     """A file that was looked at: its page, or (without one) the reason why it can't be read.
 
-    `spells` is what its name spells. `defines` are the exercises of which it defines more than half
-    of the due names; `holds` those that its name holds, and of which it defines some. `code` is the
-    fingerprint of its code, `answers` the names that it defines otherwise than a scaffold,
-    `imports` the words of its lines that import something.
+    `spells` is what its name spells, `parts` are the words by which it can be imported. `defines`
+    are the exercises of which it defines more than half of the due names; `holds` those that its
+    name holds, and of which it defines some. `code` is the fingerprint of its code, `answers` the
+    names that it defines otherwise than a scaffold, `imports` the words of its lines that import
+    something.
     """
 
     name: str
     data: bytes
     spells: str | None
+    parts: tuple[str, ...] = ()
     page: Page | None = None
     reason: str = ""
     code: str = ""
@@ -261,10 +263,11 @@ class _File(Struct, frozen=True):
 
 def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
     spells = taken_for or spelled(file.name)
+    parts = PurePosixPath(file.name).with_suffix("").parts if file.name.endswith(".py") else ()
     try:
         page = read_page(file.data, shown(file.name))
     except Unreadable as error:
-        return _File(file.name, file.data, spells, reason=str(error))
+        return _File(file.name, file.data, spells, parts, reason=str(error))
     code = code_of(page)
     names = defined(code) if spells is not None else set()
     own = {name: names & set(catalogue.exercise(name).signatures) for name in catalogue.names()}
@@ -274,6 +277,7 @@ def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
         file.name,
         file.data,
         spells,
+        parts,
         page,
         code=code_fingerprint(page),
         defines=tuple(name for name in own if 2 * len(own[name]) > due[name]),
@@ -300,10 +304,14 @@ def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
 def _nothing_but(found: Contents, named: Collection[str | None]) -> list[str]:
     """A note where something was handed in, and nothing of it may be a page; not on files that are
     `named` with an exercise."""
-    others = [other for other in found.others if other not in named]
-    if found.files or found.refused or not others:
+    if found.files or found.refused:
         return []
-    return [f"there is no script and no notebook, but {_listed(others)}: {INSTEAD}"]
+    others = [other for other in found.others if other not in named]
+    if others:
+        return [f"there is no script and no notebook, but {_listed(others)}: {INSTEAD}"]
+    if found.hidden and not any(map(_spelled_hidden, found.hidden)):
+        return [f"there is only {_listed(found.hidden)}, hidden or not searched: {INSTEAD}"]
+    return []
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -383,16 +391,16 @@ def _parts(name: str, chosen: _File, files: Sequence[_File]) -> dict[str, str]:
 
 def _imported_by(chosen: _File, files: Sequence[_File]) -> set[str]:
     """The names of the file itself, and of all that it may import, and they in turn."""
-    imported, words = {chosen.name}, set(chosen.imports)
-    while found := [
-        file
-        for file in files
-        if file.name not in imported
-        and file.name.endswith(".py")
-        and words.intersection(PurePosixPath(file.name).with_suffix("").parts)
-    ]:
-        imported.update(file.name for file in found)
-        words.update(*(file.imports for file in found))
+    by_part: dict[str, list[_File]] = {}
+    for file in files:
+        for part in file.parts:
+            by_part.setdefault(part, []).append(file)
+    imported, todo = {chosen.name}, [chosen]
+    while todo:
+        for word in todo.pop().imports:
+            found = [file for file in by_part.pop(word, []) if file.name not in imported]
+            imported.update(file.name for file in found)
+            todo += found
     return imported
 
 
@@ -433,11 +441,15 @@ def _missing(name: str, files: Sequence[_File], contents: Contents) -> Found:
             reason = f"{shown(file.name)} defines the names of {listed}: hand in one file for each"
             return Found("ambiguous", reason=reason)
     reason = "nothing was handed in for this exercise"
+    pages = [file for file in files if file.spells or file.defines]
+    used = set().union(*(_imported_by(page, files) for page in pages))
     misnamed = [file for file in files if name in file.defines]
     if misnamed:
         reason += f"; {shown(misnamed[0].name)} defines its names: hand that in as {name}"
     elif unknown := [
-        file.name for file in files if file.spells == "" and not (file.defines or file.holds)
+        file.name
+        for file in files
+        if file.spells == "" and not (file.defines or file.holds) and file.name not in used
     ]:
         reason += f" under its name ({name}.py or {name}.ipynb), only {_listed(unknown)}"
         reason += ": hand in one file of that name"
@@ -454,6 +466,8 @@ def _passed_over(name: str, hidden: Sequence[str]) -> list[str]:
             continue
         if path.lower().endswith(".pyc"):
             return [f"{shown(path)} is what Python made of a page: hand in the page, {name}.py"]
+        if path.lower().endswith(".swp"):
+            return [f"{shown(path)} is what an editor keeps of an open file: hand in {name}.py"]
         return [
             f"{shown(path)} is hidden, or in a folder that is not searched, and was not read: "
             "hand it in under its plain name, in a folder of your own"

@@ -469,7 +469,7 @@ def _report(
         return CheckReport(**common, score=points, outcome="passed", message=said)
     outcome = OUTCOMES.get(type(wrong), "failed")
     message = wrong.message
-    if outcome == "failed" and "hint" in marker.kwargs:
+    if outcome == "failed" and "hint" in marker.kwargs and not isinstance(wrong, judge.WrongKind):
         message = marker.kwargs["hint"]
     elif outcome == "failed" and not isinstance(wrong, TELL_THEMSELVES):
         is_constant = isinstance(wrong.asked, _Asked) and wrong.asked.question.arguments is None

@@ -33,13 +33,13 @@ def notebook(*cells: str) -> str:
 def hand_in(tmp_path):
     """Hand in files by name, and read them: the submission."""
 
-    def read(files: dict[str, str | bytes]) -> Submission:
+    def read(files: dict[str, str | bytes], exercise: str = "ones_bound") -> Submission:
         folder = tmp_path / "someone"
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return submissions.read(folder, ["ones_bound"])
+        return submissions.read(folder, [exercise])
 
     return read
 
@@ -647,6 +647,29 @@ def test_hidden_and_environment_folders_are_not_searched(found, folder):
     assert f"; {folder}/ones_bound.py is hidden, or in a folder that is not" in result.reason
     result = found({"ones_bound.py": WORKED + WORKED})
     assert (result.file, result.notes) == ("ones_bound.py", ()), "no candidate beside another"
+
+
+@pytest.mark.parametrize("name", [".git/HEAD", ".vscode/settings.json", "venv/bin/python"])
+def test_where_all_is_hidden_the_submission_says_so(hand_in, name):
+    (note,) = hand_in({name: "x"}).notes
+    assert note.startswith(f"there is only {name.split('/')[0]}/, hidden or not searched: hand in")
+
+
+def test_a_zip_of_nothing_but_hidden_files_says_so(hand_in):
+    (note,) = hand_in({"all.zip": zipped({".git/HEAD": "x"})}).notes
+    assert note.startswith("all.zip is a zip with nothing in it but what is hidden, or in folders")
+
+
+def test_what_an_editor_keeps_of_an_open_page_is_told_as_that(found):
+    reason = found({".ones_bound.py.swp": b"b0VIM"}).reason
+    assert reason.endswith("is what an editor keeps of an open file: hand in ones_bound.py")
+
+
+def test_a_helper_that_another_page_imports_is_not_meant_for_an_exercise(hand_in):
+    page = f"from tables import one\n{WORKED}"
+    files = {"ones_bound.py": page, "tables.py": "from more import one\n", "more.py": "one = 1\n"}
+    reason = hand_in(files | {"draft.py": "x = 1\n"}, "nan_input").found["nan_input"].reason
+    assert "only draft.py: hand in one file" in reason
 
 
 @pytest.mark.parametrize("in_a_zip", [False, True])

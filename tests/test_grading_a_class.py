@@ -198,6 +198,11 @@ def test_a_grading_process_that_dies_costs_no_marks_and_stops_no_one(tmp_path, m
     assert {check.outcome for check in first.exercises[0].checks} == {"not_determined"}
     assert second.score is not None
     assert second.score > 0
+    monkeypatch.undo()
+    again: list[float | None] = []
+    first, _ = batch.grade_class(jobs, setup, files, 1, lambda report: again.append(report.score))
+    assert first.score == second.score, "what was no fault of the student's is tried again"
+    assert len(again) == 2
 
 
 def test_a_submission_that_the_reader_fails_on_stops_no_one(tmp_path, monkeypatch):

@@ -494,7 +494,12 @@ REFUSED = refused()
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_answer_is_of_the_wrong_kind_and_named(name):
     value, words = REFUSED[name]
-    assert_wrong(returned(value), HALF, judge.WrongKind, f"^{words}.*where a number is due$")
+    assert_wrong(
+        returned(value),
+        HALF,
+        judge.WrongKind,
+        f"^{words}.*where a number is due(: write it without quotes, and decimals with a point)?$",
+    )
     assert_wrong(returned(value), THREE, judge.WrongKind, f"^{words}.*where an array is due$")
 
 

@@ -40,6 +40,20 @@ def test_yes_and_no_are_said_in_many_ways():
         assert all(message for _, message in found.values())
 
 
+def test_the_word_may_be_written_in_any_case():
+    ways = [{**RIGHT, "scaling_reason": word} for word in ("Curvature", " CURVATURE ")]
+    for found in outcomes(*ways):
+        assert {outcome for outcome, _ in found.values()} == {"passed"}
+
+
+@pytest.mark.parametrize("text", ["3/14", "0.2142857142857", "0,2142857142857"])
+def test_a_number_in_quotes_is_told_as_what_it_is(text):
+    (found,) = outcomes({**RIGHT, "worked_ceiling": text})
+    outcome, message = found["worked_ceiling"]
+    assert outcome == "failed"
+    assert message.startswith("worked_ceiling: text where a number is due: write it without")
+
+
 def test_each_wrong_answer_costs_its_own_point_and_is_given_its_hint():
     papers = [
         {**RIGHT, key: wrong}

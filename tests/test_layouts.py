@@ -513,3 +513,34 @@ def test_a_link_called_submitted_makes_no_course_of_a_class(tmp_path):
     (tmp_path / "class" / "submitted").symlink_to(tmp_path / "elsewhere")
     with class_at(tmp_path / "class") as found:
         assert "bob" not in [entry.student for entry in found.entries]
+
+
+def test_hand_ins_beside_a_course_are_named(tmp_path):
+    make(tmp_path, "submitted/bob/ones_bound/ones_bound.ipynb", "ann/ones_bound.py", "cyd.zip")
+    make(tmp_path, "nbgrader_config.py", "source/ones_bound/ones_bound.ipynb", "gradebook.db")
+    with class_at(tmp_path) as found:
+        assert [entry.student for entry in found.entries] == ["bob"]
+        assert found.left_out == ["ann", "cyd.zip"]
+
+
+def test_a_file_whose_own_name_looks_like_moodles_is_its_students(tmp_path):
+    inner = "Bea One_1_assignsubmission_file_ones_bound.py"
+    make(tmp_path, f"Mal Lory_2_assignsubmission_file_{inner}")
+    make(tmp_path, "Bea One_1_assignsubmission_file_ones_bound.py")
+    assert set(taken(tmp_path)[1]) == {"Bea One_1", "Mal Lory_2"}
+
+
+def test_names_that_differ_in_blanks_alone_are_told_apart(tmp_path):
+    make(tmp_path, "ann/ones_bound.py", "ann .py", "ann  lee.py", "ann lee/ones_bound.py")
+    with class_at(tmp_path) as found:
+        assert len({" ".join(entry.student.split()) for entry in found.entries}) == 4
+        assert len(found.notes) == 2
+
+
+@pytest.mark.parametrize("metadata", ["a: [", "submission_1:\n  :submitters: []\n"])
+def test_folders_that_the_metadata_does_not_name_are_told(tmp_path, metadata):
+    make(tmp_path, "submission_1/ones_bound.py", "submission_2/ones_bound.py")
+    (tmp_path / "submission_metadata.yml").write_text(metadata)
+    with class_at(tmp_path) as found:
+        (note,) = found.notes
+        assert "names nobody for submission_1 and 1 more: they go by their folders" in note

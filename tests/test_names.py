@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader import catalogue, grading, submissions
-from grader.model import CheckReport, Crashed, Missing, Question, TimedOut
+from grader.model import CheckReport, Crashed, Missing, Question, Raised, TimedOut
 from grader.names import Names
 from grader.sandbox import LoadEvent, Sandbox
 from tests.test_finding import notebook
@@ -137,6 +137,67 @@ def test_a_value_by_the_name_of_the_lesson_is_told_and_an_import_is_not(names):
     assert page.notes([check("curvature", "failed")]) == []
     (note,) = names("import lesson\nlesson = 'two'\n").notes([check("curvature", "failed")])
     assert note.startswith("line 2: `lesson = 'two'` takes the name of the module lesson")
+
+
+@pytest.mark.parametrize("line", ["import curvature", "import lesson as curvature"])
+def test_a_module_in_the_place_of_a_function_is_told(names, line):
+    (note,) = names(f"{line}\n").notes([check("curvature", "failed")])
+    assert note.startswith(f"line 1: `{line}` makes curvature a module, not a function; write")
+    assert names("from x import curvature\n").notes([check("curvature", "failed")]) == []
+
+
+def raised(message: str) -> list[Raised]:
+    return [Raised("NameError", ("NameError",), message, 1)]
+
+
+@pytest.mark.parametrize(
+    ("page", "note"),
+    [
+        ('if __name__ == "__main__":\n    K = 2\n', "line 3: K is set only under `if __name__ =="),
+        ('if __name__ == "__main__":\n    import x as K\n', "line 3: K is set only under `if __"),
+        ("def main(\n    a,\n):\n    def K(): pass\n", "line 5: K is set only under `def main(`"),
+        ("if 0:\n    K = 1\nK = 2\n", ""),
+        ("print(K)\n", ""),
+    ],
+)
+def test_what_is_set_where_others_do_not_see_it_is_told(names, page, note):
+    notes = names(f"\n{page}").notes(
+        [check("curvature", "failed")], raised("name 'K' is not defined")
+    )
+    assert [told[: len(note)] for told in notes] == ([note] if note else [])
+    is_guard = "__name__" in page
+    assert [told.endswith("which is not run here; move it out") for told in notes] in (
+        [],
+        [is_guard],
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("len = 3", True), ("for len in (1, 2): pass", True), ("sum = 3", False), ("x = 3", False)],
+)
+def test_a_name_of_pythons_that_a_value_takes_is_told_where_it_is_called(names, line, told):
+    page = names(f"n = len([1])\n{line}\n")
+    message = "'int' object is not callable"
+    notes = page.notes([check("curvature", "failed")], raised(message))
+    assert [note.startswith(f"line 2: `{line}` takes Python's own len away") for note in notes] == (
+        [True] * told
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        (
+            "# all of it: import jax def curvature(x): return 1",
+            "stands in a comment, which goes on",
+        ),
+        ('"def curvature(x):\\n",\n"    return 1\\n"\n', "stands in a text in quotes, as in the"),
+        ("curvature: 1.0\n", "is given nothing here: write `curvature =`, not `curvature:`"),
+    ],
+)
+def test_a_definition_that_a_line_keeps_from_being_one_is_told(names, page, told):
+    assert names(page).why("curvature").startswith(f"line 1: curvature {told}")
 
 
 @pytest.mark.parametrize(("written", "told"), [("1,0", 1), ("(1, 5)  # c", 1), ("1.0", 0)])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader import pages
 from grader.pages import MAX_CELLS, MAX_LINES, Unreadable, code_fingerprint, decoded, read_page
 
 ROOT = Path(__file__).parents[1]
@@ -250,6 +251,30 @@ def test_the_number_of_lines_is_bounded():
     with pytest.raises(Unreadable, match="more than 100000 are not read"):
         read_page(a_notebook(("code", "\n" * 60_000), ("markdown", "\n" * 60_000)), "n.ipynb")
     assert not read_page(b"\n" * (MAX_LINES - 1), "x.py").notebook
+
+
+def test_the_lists_and_dicts_of_a_notebook_are_bounded_before_it_is_parsed(monkeypatch):
+    monkeypatch.setattr(pages, "MAX_BRACKETS", 100)
+    data = a_notebook(("code", "x = 1"))
+    assert read_page(data, "n.ipynb").notebook
+    with pytest.raises(Unreadable, match="clear all outputs"):
+        read_page(data[:-1] + b',"x":' + b"[" * 100 + b"]" * 100 + b"}", "n.ipynb")
+
+
+@pytest.mark.parametrize("end", ["\x0b", "\x85", "\u2028", "\u2029"])
+def test_lines_that_end_as_only_editors_end_them_are_lines(end):
+    text = f"# mine{end}x = 1{end}y = 2{end}"
+    for page in (
+        read_page(text.encode(), "x.py"),
+        read_page(a_notebook(("code", text)), "n.ipynb"),
+    ):
+        assert page.cells[0][0].split("\n")[:3] == ["# mine", "x = 1", "y = 2"]
+        assert page.notes == (
+            f"lines end in U+{ord(end):04X}, which Python does not know, and were read as lines",
+        )
+    mixed = read_page(f"x = 'a{end}'\ny = 2\n".encode(), "x.py")
+    assert mixed.cells == ((f"x = 'a{end}'\ny = 2\n", 1),)
+    assert mixed.notes == ()
 
 
 def test_a_truncated_notebook_is_unreadable_with_its_line():

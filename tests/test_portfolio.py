@@ -121,6 +121,15 @@ def test_numbers_beyond_all_doubles_are_shown(tmp_path, number):
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize(
+    ("number", "other"), [(1e290, 1.0), (5e-324, 9e99), (9e99, 1e-99), (-1e290, 0.0), (9e99, -9e99)]
+)
+def test_runs_of_any_size_make_a_page(number, other):
+    rows = [[number, number, number], [other, other, other]]
+    held = {"runs": {"0.1": rows}, "recurrence": {"0.3": [number, other]}}
+    assert "<h1>Evidence</h1>" in made(held)
+
+
 def test_what_a_terminal_would_obey_is_spelled_out(tmp_path):
     key = "\\x1b[31m\\u202e"
     _, said, page = page_of(tmp_path, f"return {{'predictions': {{'{key}': 1}}}}")

@@ -18,7 +18,7 @@ from grader.errors import GraderFault
 from grader.model import Report
 
 SPIN = "while True: pass"
-# The sample class has loops without end: here they end sooner, at ten times what a right call takes.
+# The sample class has loops without end: here they end sooner, at ten times what a call takes.
 LIMITS = ("--call-seconds", "3", "--load-seconds", "6", "--file-seconds", "20")
 
 

@@ -42,6 +42,7 @@ from typing import TypeAlias
 
 UNIT_ROUNDOFF = Fraction(1, 2**24)
 GRANTED = 2
+LARGEST = Fraction(2) ** 1023
 
 Plain: TypeAlias = "int | float | Fraction"
 
@@ -55,8 +56,11 @@ PER_OPERATION = gamma(GRANTED)
 
 
 def upward(bound: Fraction) -> Fraction:
-    """The bound rounded up to a double, so that its digits don't grow with every operation."""
-    return Fraction(math.nextafter(float(bound), math.inf)) if bound else bound
+    """The bound rounded up to a double, so that its digits don't grow with every operation; as it
+    is where no double is as large."""
+    if bound and abs(bound) < LARGEST:
+        return Fraction(math.nextafter(float(bound), math.inf))
+    return bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from grader.judge.asking import (
     json_ready,
     judged,
     nones_at,
+    number_at,
     require,
     rows,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "judged",
     "nones_at",
     "number",
+    "number_at",
     "number_from",
     "numbers",
     "require",

@@ -64,6 +64,17 @@ def finite_at(asked: Asked, *path: str) -> list[Fraction]:
     return _taken(asked, f"finite numbers in {'.'.join(path)}", read)
 
 
+def number_at(asked: Asked, *path: str) -> Fraction:
+    """The one finite number under these keys of dicts in dicts."""
+
+    def read(reader: Reader, value: Value) -> Fraction:
+        for name in path:
+            value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
+        return reader.finite(value)
+
+    return _taken(asked, f"a finite number in {'.'.join(path)}", read)
+
+
 def nones_at(asked: Asked, *path: str) -> list[bool]:
     """Which items of a list, under these keys of dicts in dicts, are None."""
 

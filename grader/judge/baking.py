@@ -37,8 +37,8 @@ def bake(due: Due) -> dict[str, Any]:
             return {"truth": value}
         case Truths(values):
             return {"truths": list(values)}
-        case Text(value):
-            return {"text": value}
+        case Text(value, word):
+            return {"word": value} if word else {"text": value}
         case YesOrNo(value):
             return {"yes": value}
         case Nothing():
@@ -78,6 +78,8 @@ def baked(data: dict[str, Any]) -> Due:
             return Truths(tuple(values))
         case {"text": text}:
             return Text(text)
+        case {"word": text}:
+            return Text(text, word=True)
         case {"yes": value}:
             return YesOrNo(value)
         case {"nothing": True}:

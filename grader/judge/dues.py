@@ -46,9 +46,10 @@ class Truths(Struct, frozen=True, tag=True):
 
 
 class Text(Struct, frozen=True, tag=True):
-    """Exactly this text."""
+    """Exactly this text; as a `word`, in any letter case and with blanks around it."""
 
     value: str
+    word: bool = False
 
 
 class YesOrNo(Struct, frozen=True, tag=True):

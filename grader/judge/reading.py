@@ -1,6 +1,7 @@
 """One answer, read against one due: the one place that compares a student's value with anything."""
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -49,6 +50,8 @@ from grader.model import (
     Value,
 )
 
+LARGEST = Fraction(sys.float_info.max)
+MAX_DENOMINATORS = 20_000  # bits in all; those of doubles are powers of two, and do not count
 # By a part of what an exception says, with a full stop behind it: what it comes from.
 _OF_THE_CALL = {
     "() takes ": "it is called with its arguments in the page's order, and none by name",
@@ -163,11 +166,18 @@ class Reader:
         """The finite numbers of an array of this shape."""
         due = Numbers(shape, ())
         items = self._shaped(value, due)
-        return [self._finite(self._number(item, value, due), value) for item in items]
+        found = [self._finite(self._number(item, value, due), value) for item in items]
+        others = [n.denominator for n in found if n.denominator & (n.denominator - 1)]
+        if sum(map(int.bit_length, others)) > MAX_DENOMINATORS:
+            raise WrongKind("Fractions of too many digits to compute with", shown(value), told(due))
+        return found
 
     def _finite(self, got: Any, value: Value) -> Fraction:
         if not isinstance(got, Fraction):
             raise NotFinite(f"not finite: {short(got)}", shown(value), "a finite number")
+        if abs(got) > LARGEST:
+            text = f"beyond the largest floating-point number: {short(got)}"
+            raise NotFinite(text, shown(value), "a finite number")
         return got
 
     def _array(self, value: Value, due: Numbers) -> None:
@@ -234,7 +244,7 @@ class Reader:
     def _text(self, value: Value, due: Text) -> None:
         if not isinstance(value, str):
             raise WrongKind(f"{kind(value)} where a text is due", shown(value), told(due))
-        if value != due.value:
+        if (value.strip().lower() if due.word else value) != due.value:
             raise WrongValue(f"another text: {shown(value, 80)}", shown(value), told(due))
 
     def _yes_or_no(self, value: Value, due: YesOrNo) -> None:
@@ -267,8 +277,7 @@ class Reader:
             try:
                 self.value(entry, entry_due)
             except Wrong as wrong:
-                if len(due.entries) > 1 or not due.unanswered:
-                    wrong.message = f"{name}: {wrong.message}"
+                wrong.message = f"{name}: {wrong.message}"
                 raise
 
     def _one_of(self, value: Value, options: tuple[Due, ...]) -> None:
@@ -345,4 +354,7 @@ class Reader:
                 raise WrongShape(text, shown(value), told(due))
             inner = shapes.pop() if shapes else ()
             return (len(rows), *inner), tuple(item for _, items in rows for item in items)
-        raise WrongKind(f"{kind(value)} where {wanted(due)} is due", shown(value), told(due))
+        text = f"{kind(value)} where {wanted(due)} is due"
+        if isinstance(value, str) and isinstance(due, Number):
+            text += ": write it without quotes, and decimals with a point"
+        raise WrongKind(text, shown(value), told(due))

@@ -35,7 +35,7 @@ ANSWERS: dict[str, Due | None] = {
     "crossing_rate": number(Fraction(3, 10), WITHIN),
     "largest_clipped_move": number(Fraction(3, 10), WITHIN),
     "stable_after_scaling": YesOrNo(False),
-    "scaling_reason": Text("curvature"),
+    "scaling_reason": Text("curvature", word=True),
     "nan_is_possible_symptom": YesOrNo(True),
     "nan_is_a_diagnosis": YesOrNo(False),
     "large_updates_warn": YesOrNo(True),

@@ -25,6 +25,7 @@ from grader.judge import (
     finite_at,
     nones_at,
     number,
+    number_at,
     numbers,
     require,
 )
@@ -170,7 +171,7 @@ def test_repaired_case_is_exact(student):
         "gradient_after": number(evidence.gradient_at_zero(evidence.FEATURES)),
     }
     expect(answer, section("repaired_case", Fields(fixed)))
-    features = finite_at(answer, "repaired_case", "changed_input", "features")
+    features = features_at(answer, "repaired_case", "changed_input", "features")
     changed = Fields({"gradient": number(evidence.gradient_at_zero(features))})
     expect(answer, section("repaired_case", Fields({"changed_input": changed})))
 
@@ -179,7 +180,7 @@ def test_repaired_case_is_exact(student):
 def test_held_out_loss_is_exact(student):
     """held_out: the loss there, of the weight after six steps at rate 0.1"""
     answer = student.build_evidence()
-    features = finite_at(answer, "held_out", "features")
+    features = features_at(answer, "held_out", "features")
     require_no_negative_loss(answer, "held_out", "loss")
     due = Fields({"loss": number(evidence.held_out_loss(0.1, features))})
     expect(answer, section("held_out", due))
@@ -189,15 +190,22 @@ def test_held_out_loss_is_exact(student):
 def test_changed_rate_is_exact(student):
     """changed_rate: whether that rate is stable, and the last loss of six steps at it"""
     answer = student.build_evidence()
-    (rate,) = finite_at(answer, "changed_rate", "rate")
+    rate = number_at(answer, "changed_rate", "rate")
     require_no_negative_loss(answer, "changed_rate", "last_loss")
     due = Fields({"stable": stable(rate), "last_loss": last_loss(rate)})
     expect(answer, section("changed_rate", due))
 
 
+def features_at(answer: Asked, *path: str) -> list[Fraction]:
+    """The student's own features, one at least."""
+    features = finite_at(answer, *path)
+    require(answer, bool(features), f"{': '.join(path)}: features are due, and found are none")
+    return features
+
+
 def require_no_negative_loss(answer: Asked, *path: str) -> None:
     """Near 0 a bound reaches below it; a mean of squares doesn't."""
-    (loss,) = finite_at(answer, *path)
+    loss = number_at(answer, *path)
     rule = f"{': '.join(path)}: a mean of squares is never negative"
     require(answer, loss >= 0, rule)
 

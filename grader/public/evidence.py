@@ -10,6 +10,7 @@ from grader.judge import (
     expect,
     finite_at,
     json_ready,
+    number_at,
     numbers,
     require,
 )
@@ -64,7 +65,7 @@ def test_chosen_data_is_new(student):
     changed = finite_at(answer, "repaired_case", "changed_input", "features")
     rule = "repaired_case: changed_input: features other than [1, 2, 3] are due"
     require(answer, bool(changed) and changed != [1, 2, 3], rule)
-    (rate,) = finite_at(answer, "changed_rate", "rate")
+    rate = number_at(answer, "changed_rate", "rate")
     rule = "changed_rate: a positive rate other than 0.1 and 0.3 is due"
     known = min(abs(rate - Fraction(seen)) for seen in (0.1, 0.3))
     require(answer, rate > 0 and known > Fraction(1, 10**6), rule)

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from grader.escapes import plain
 
 RATES = ("0.1", "0.3")
+LARGEST = 1e100  # that a plot shows: the ends of a logarithmic axis lie far beyond its numbers
 
 
 def page(
@@ -104,7 +105,7 @@ def _plot(evidence: Mapping[str, Any]) -> str:
         measured = [row for row in rows if _is_row(row)] if isinstance(rows, list) else []
         if measured and all(_finite(number) for row in measured for number in row):
             drawn = True
-            positive = [row[1] if row[1] > 0 else math.nan for row in measured]
+            positive = [row[1] if row[1] > 1 / LARGEST else math.nan for row in measured]
             losses.plot(positive, "o-", color=colour, label=f"rate {rate}")
             weights.plot([row[0] for row in measured], "o", color=colour, label=f"rate {rate}")
         formula = _at(evidence, "recurrence", rate)
@@ -127,7 +128,8 @@ def _plot(evidence: Mapping[str, Any]) -> str:
 
 def _finite(value: Any) -> bool:
     """Whether a plot can show a number: not one that is too large, nor a truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) < LARGEST
 
 
 PAGE = """<!doctype html>

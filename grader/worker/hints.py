@@ -10,6 +10,8 @@ _IPYTHON = re.compile(r"(?:In|Out) ?\[\d+\]:")
 _CAPITAL = re.compile(r"(?:Import|From|Def|Class|Return|If|Elif|Else|For|While|With|Try)\b")
 _CHARACTER = re.compile(r"invalid character '(.)'")
 _UNSEEN = re.compile(r"U\+(?:FEFF|200[BCDEF]|2060|00AD|202[A-E]|206[6-9])")
+_OF_A_NOTEBOOK = re.compile(r'".*\\n",?$')
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _NEWER = re.compile(r"type +\w+|(?:async +)?def +\w+ *\[|class +\w+ *\[")  # Python 3.12
 _WITH_NEWER_QUOTES = ("f-string: expecting '}'", "f-string: unmatched", "f-string expression part")
 
@@ -25,6 +27,10 @@ def hint(error: SyntaxError, source: str, first_line: int) -> str:
         return "; this is a list of changes (diff): hand in the changed file itself"
     if line.startswith(("%", "!")):
         return "; this is notebook syntax, which can't stand in a statement, nor in hundreds"
+    if _OF_A_NOTEBOOK.match(line.rstrip()):
+        return "; this is the inside of a notebook file: hand in the notebook itself"
+    if _COLOUR.search(line):
+        return "; a terminal's marks for colours are in the text: hand in the file itself"
     if line.startswith(">"):
         return "; a mail has put > before its lines: take it away, or save the attachment itself"
     if mark := _OF_A_WEB_PAGE.search(line):
@@ -47,7 +53,7 @@ def hint(error: SyntaxError, source: str, first_line: int) -> str:
     if is_newer and sys.version_info < (3, 12):
         return "; newer versions of Python know this, the one that reads pages here does not"
     if said == "unexpected indent" and _is_first(error, source, first_line):
-        return "; if this is the rest of the cell before, merge the two: else take the spaces away"
+        return "; take the spaces away, or merge it with the cell before if it is that one's rest"
     if "expected ':'" in said:
         return "; is a colon missing at the end of this line?"
     return ""
