@@ -24,21 +24,10 @@ from tests.test_key_evidence import RIGHT as EVIDENCE
 
 LARGE = 1.7e308
 ODD: list[Any] = [
-    *(None, True, "", "0.5", "curvature", 0, -1, 0.0, -0.0, 5e-324, LARGE, -LARGE),
-    *(math.nan, math.inf, -math.inf, 10**1200, -(10**1200), Fraction(1, 3**2500), Fraction(3, 7)),
-    *(
-        (),
-        (()),
-        ((), ()),
-        (0.5,),
-        (1, 2),
-        (1, 2, 3),
-        ((1, 2, 3),) * 6,
-        (LARGE,) * 3,
-        (10**1200,) * 3,
-    ),
-    *({}, {"weight": 0}, {"features": ()}, Opaque("a generator")),
-    *(Array("float32", shape, (0.0,) * math.prod(shape)) for shape in ((0,), (1,), (3,), (0, 3))),
+    *(None, True, "0.5", -1, 0.0, 5e-324, LARGE, -LARGE, math.nan, -math.inf),
+    *(10**1200, -(10**1200), Fraction(1, 3**2500), Fraction(3, 7)),
+    *((), ((),), (0.5,), (1, 2, 3), ((1, 2, 3),) * 6, (10**1200,) * 3),
+    *({}, {"weight": 0}, Opaque("a generator"), Array("float32", (0, 3), ())),
     *(Array("float64", (2, 3), (LARGE,) * 6), Array("bool", (3,), (True,) * 3)),
 ]
 PATHS = [
