@@ -72,7 +72,7 @@ class Names(Struct, frozen=True):
         for name in dict.fromkeys(check.function for check in lost):
             notes += [self._bound_again(name), self._decimal_comma(name), self._module(name)]
         if lost:
-            notes += self._of_exceptions({answer.message: None for answer in raised})
+            notes += self._of_exceptions([answer.message for answer in raised])
         notes += [self.why(name) for name in dict.fromkeys(check.function for check in todo)]
         if len(todo) < len(lost):
             notes.append(self._lesson())
@@ -133,6 +133,7 @@ class Names(Struct, frozen=True):
             rf"|(?:import|from)\b.*\b{name}\b"
         )
         inside = told = ""
+        guard = ", which is not run here; move it out"
         for cell, line, text in self.found.lines():
             if text[:1].strip() and not text.startswith(("#", ")", "]", "}")):
                 inside = _short(text)
@@ -140,9 +141,8 @@ class Names(Struct, frozen=True):
                 continue
             if text[:1].strip():
                 return ""
-            told = told or f"{self.found.where(cell, line)}: {name} is set only under `{inside}`"
-            if "__name__" in inside:
-                told += ", which is not run here; move it out"
+            where = f"{self.found.where(cell, line)}: {name} is set only under `{inside}`"
+            told = told or where + (guard if "__name__" in inside else "")
         return told
 
     def _taken_from_python(self) -> str:

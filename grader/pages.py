@@ -40,9 +40,7 @@ _LINE_ENDS = re.compile("[\x0b\x85\u2028\u2029]")
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 MAX_NAMED = 10  # cells of one kind in a note
 MAX_CELLS = 2_000
-MAX_BRACKETS = (
-    1_000_000  # lists and dicts of a notebook; each of them is sixty times what it is here
-)
+MAX_BRACKETS = 1_000_000  # of a notebook: a list or dict takes sixty times the bytes of its bracket
 MAX_LINES = 100_000  # of code and text; the trees of more don't fit into a worker's memory
 # What every encoding that extends ASCII reads as itself. Others (UTF-7, escapes, Punycode) would
 # read code that no editor shows, or take hours for it.

@@ -380,7 +380,7 @@ def _together(name: str, files: Sequence[_File]) -> str:
 def _parts(name: str, chosen: _File, files: Sequence[_File]) -> dict[str, str]:
     """What the chosen file doesn't answer, by the name of a file that does and isn't imported."""
     lacking = set(catalogue.exercise(name).signatures) - chosen.answers
-    imported = _imported_by(chosen, files)
+    imported = _imported_by([chosen], files)
     parts: dict[str, str] = {}
     for file in files:
         there = ", ".join(sorted(lacking & file.answers))
@@ -389,13 +389,13 @@ def _parts(name: str, chosen: _File, files: Sequence[_File]) -> dict[str, str]:
     return parts
 
 
-def _imported_by(chosen: _File, files: Sequence[_File]) -> set[str]:
-    """The names of the file itself, and of all that it may import, and they in turn."""
+def _imported_by(pages: Sequence[_File], files: Sequence[_File]) -> set[str]:
+    """The names of the pages themselves, and of all that they may import, and it in turn."""
     by_part: dict[str, list[_File]] = {}
     for file in files:
         for part in file.parts:
             by_part.setdefault(part, []).append(file)
-    imported, todo = {chosen.name}, [chosen]
+    imported, todo = {page.name for page in pages}, list(pages)
     while todo:
         for word in todo.pop().imports:
             found = [file for file in by_part.pop(word, []) if file.name not in imported]
@@ -441,8 +441,7 @@ def _missing(name: str, files: Sequence[_File], contents: Contents) -> Found:
             reason = f"{shown(file.name)} defines the names of {listed}: hand in one file for each"
             return Found("ambiguous", reason=reason)
     reason = "nothing was handed in for this exercise"
-    pages = [file for file in files if file.spells or file.defines]
-    used = set().union(*(_imported_by(page, files) for page in pages))
+    used = _imported_by([file for file in files if file.spells or file.defines], files)
     misnamed = [file for file in files if name in file.defines]
     if misnamed:
         reason += f"; {shown(misnamed[0].name)} defines its names: hand that in as {name}"

@@ -1,7 +1,7 @@
 """What checks call: hold an answer against what is due, or take out of it what can be related."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -51,13 +51,19 @@ def finite_part(asked: Asked, part: int, of: int, shape: tuple[int, ...] | None)
     return _taken(asked, f"finite numbers in part {part + 1} of {of}", read)
 
 
+def _under(reader: Reader, value: Value, path: Sequence[str]) -> Value:
+    """What is under these keys of dicts in dicts."""
+    for name in path:
+        value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
+    return value
+
+
 def finite_at(asked: Asked, *path: str) -> list[Fraction]:
     """The finite numbers of a list of any length (or the one number), under these keys of dicts in
     dicts."""
 
     def read(reader: Reader, value: Value) -> list[Fraction]:
-        for name in path:
-            value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
+        value = _under(reader, value, path)
         shape, _ = reader.flat(value, Numbers((0,), ()))
         return reader.all_finite(value, (math.prod(shape),)) if shape else [reader.finite(value)]
 
@@ -68,9 +74,7 @@ def number_at(asked: Asked, *path: str) -> Fraction:
     """The one finite number under these keys of dicts in dicts."""
 
     def read(reader: Reader, value: Value) -> Fraction:
-        for name in path:
-            value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
-        return reader.finite(value)
+        return reader.finite(_under(reader, value, path))
 
     return _taken(asked, f"a finite number in {'.'.join(path)}", read)
 
@@ -79,8 +83,7 @@ def nones_at(asked: Asked, *path: str) -> list[bool]:
     """Which items of a list, under these keys of dicts in dicts, are None."""
 
     def read(reader: Reader, value: Value) -> list[bool]:
-        for name in path:
-            value = reader.entry(value, name, Fields(dict.fromkeys(path[-1:])))
+        value = _under(reader, value, path)
         if not isinstance(value, tuple):
             raise WrongKind(f"{kind(value)} where a list is due", shown(value), "a list")
         return [item is None for item in value]
