@@ -1,7 +1,9 @@
 """Answers that are texts, dicts, None, yes or no: what is right, and what is said of the rest."""
 
+import contextlib
 import json
 import math
+from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
@@ -61,6 +63,12 @@ def test_a_text_is_right_when_it_is_the_one(value):
 )
 def test_another_text_is_wrong(value, kind):
     assert type(wrong(value, Text("loss"))) is kind
+
+
+@pytest.mark.parametrize("value", ["loss", "Loss", " LOSS "])
+def test_a_word_is_right_in_any_letter_case(value):
+    assert wrong(value, Text("loss", word=True)) is None
+    assert type(wrong(value, Text("gradient", word=True))) is WrongValue
 
 
 @pytest.mark.parametrize(
@@ -170,13 +178,32 @@ def test_what_json_cannot_hold_is_named(value, kind):
         json_ready(Heard({"a": 1, "b": {"c": value}}))
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([Fraction(1, 3)] * 100, None),
+        ([2.0**-1074] * 100, None),
+        ([Fraction(1, 3**n) for n in range(30, 130)], None),
+        ([Fraction(1, 3**n) for n in range(1000, 1020)], WrongKind),
+        ([10**400], NotFinite),
+    ],
+)
+def test_checks_compute_with_numbers_of_bounded_size(values, kind):
+    with pytest.raises(kind) if kind else contextlib.nullcontext():
+        assert finite_at(Heard({"a": values}), "a") == values
+
+
 def test_only_a_dict_is_evidence():
     with pytest.raises(WrongKind):
         json_ready(Heard([1]))
 
 
 @pytest.mark.parametrize(
-    "due", [RECORD, Text("a"), YesOrNo(False), Nothing(), Texts(), Fields({"a": Truth(True)}, True)]
+    "due",
+    [
+        *(RECORD, Text("a"), Text("a", word=True), YesOrNo(False), Nothing(), Texts()),
+        Fields({"a": Truth(True)}, True),
+    ],
 )
 def test_what_is_due_survives_being_baked(due):
     assert baked(json.loads(json.dumps(bake(due)))) == due
