@@ -37,7 +37,12 @@ _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 SAVE = "save the file as text in UTF-8"
 # What editors show as the end of a line, and Python takes for a character like any other.
 _LINE_ENDS = re.compile("[\x0b\x85\u2028\u2029]")
-LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+# What stands for a file that lies elsewhere, by its beginning.
+POINTERS = {
+    b"version https://git-lfs.github.com/spec/": "Git LFS's pointer to the file",
+    b"book\0\0\0\0mark": "a macOS alias of the file",
+    b"L\0\0\0\x01\x14\x02\0": "a Windows shortcut to the file",
+}
 MAX_NAMED = 10  # cells of one kind in a note
 MAX_CELLS = 2_000
 MAX_BRACKETS = 1_000_000  # of a notebook: a list or dict takes sixty times the bytes of its bracket
@@ -82,8 +87,9 @@ def read_page(data: bytes, name: str) -> Page:
         else:
             note = f"{name} holds a notebook, and was read as one"
             return page if notebook_expected else replace(page, notes=(note, *page.notes))
-    if data.startswith(LFS_POINTER):
-        raise Unreadable("only Git LFS's pointer to the file is here; hand in the file itself")
+    for mark, what in POINTERS.items():
+        if data.startswith(mark):
+            raise Unreadable(f"only {what} is here; hand in the file itself")
     text = decoded(data)
     if _MARIMO.search(text):
         raise Unreadable(
@@ -208,6 +214,7 @@ def _notebook(data: bytes) -> Page:
         else:  # format 3 and older
             listed = [cell for sheet in content["worksheets"] for cell in sheet["cells"]]
         cells = [(_source(cell), cell.get("cell_type")) for cell in listed]
+        run_on = [number for number, cell in enumerate(listed) if _runs_on(cell)]
         turned = [number for number, cell in enumerate(listed) if _is_answer_turned_text(cell)]
     except UnicodeDecodeError as error:
         line = data[: error.start].count(LF) + 1
@@ -238,6 +245,9 @@ def _notebook(data: bytes) -> Page:
     texts = [source for source, kind in cells if kind != "code"]
     listed_cells = ", ".join(f"cell {number + 1}" for number in turned[:MAX_NAMED])
     notes = [f"turned into text, and read as code: {listed_cells}"] if turned else []
+    if run_on:
+        listed_cells = ", ".join(f"cell {number + 1}" for number in run_on[:MAX_NAMED])
+        notes.append(f"the lines have no ends in the file, and were read as lines: {listed_cells}")
     notes += dict.fromkeys(note for _, told in lined for note in told)
     return Page(tuple(code), notebook=True, text="\n".join(texts), notes=tuple(notes))
 
@@ -251,11 +261,24 @@ def _is_answer_turned_text(cell: dict[str, Any]) -> bool:
     return marks.get("solution") is True and marks.get("cell_type") == "code"
 
 
+def _runs_on(cell: dict[str, Any]) -> bool:
+    """Whether a cell's lines are listed without their ends, as no program writes them that a person
+    has worked in."""
+    source = _given(cell)
+    lines = source[:-1] if isinstance(source, list) else []
+    return bool(lines) and not any(line.endswith(("\n", "\r")) for line in lines)
+
+
+def _given(cell: dict[str, Any]) -> Any:
+    return cell.get("source", cell.get("input", ""))  # "input": format 3
+
+
 def _source(cell: dict[str, Any]) -> str:
-    source = cell.get("source", cell.get("input", ""))  # "input": format 3
+    source = _given(cell)
     if not isinstance(source, str | list):
         raise TypeError(f"a cell's source is a {type(source).__name__}")
-    text = source if isinstance(source, str) else "".join(source)
+    between = "\n" if _runs_on(cell) else ""
+    text = source if isinstance(source, str) else between.join(source)
     # JSON can hold half of a character, which no file can: spelled out, a literal means the same.
     whole = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return whole.replace("\r\n", "\n").replace("\r", "\n")

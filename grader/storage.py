@@ -73,13 +73,15 @@ class Refused(Struct, frozen=True):
 class Contents(Struct, frozen=True):
     """What was found in a submission; `notes` name what was left out, `others` are the names of
     files that hold neither a page nor one of the kinds that are refused, `hidden` those of pages
-    that are hidden, or lie in a folder that is not searched, and of these folders."""
+    that are hidden, or lie in a folder that is not searched, and of these folders; `skipped` those
+    of files that a note says are not read."""
 
     files: list[StoredFile]
     refused: list[Refused]
     notes: list[str]
     others: list[str]
     hidden: list[str]
+    skipped: list[str]
 
 
 def clean(name: str) -> str:
@@ -108,7 +110,7 @@ def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:
         if times[name] > 1:
             name = f"{clean(path.name)}/{name}"
         if path.is_symlink():
-            reader.notes.append(f"{name} {IS_LINK}")
+            reader.skip(name, f"{name} {IS_LINK}")
         elif path.is_dir():
             reader.folder(path, "")
         else:
@@ -117,7 +119,8 @@ def contents(roots: Iterable[Path | tuple[Path, str]]) -> Contents:
     notes = reader.notes[:MAX_NOTES]
     if len(reader.notes) > MAX_NOTES:
         notes.append(f"... and {len(reader.notes) - MAX_NOTES} more notes of this kind")
-    return Contents(files, reader.refused, notes, reader.others, reader.hidden[:MAX_FILES])
+    hidden, skipped = reader.hidden[:MAX_FILES], reader.skipped[:MAX_FILES]
+    return Contents(files, reader.refused, notes, reader.others, hidden, skipped)
 
 
 class _Reader:
@@ -129,6 +132,7 @@ class _Reader:
         self.notes: list[str] = []
         self.others: list[str] = []
         self.hidden: list[str] = []
+        self.skipped: list[str] = []
         self.room = MAX_BYTES
         self.unpacking = 4 * MAX_BYTES  # bytes; pages, zips in zips and heads are half of it
         self.count = 0
@@ -148,7 +152,7 @@ class _Reader:
         for entry in entries:
             name = prefix + clean(entry.name)
             if entry.is_symlink():
-                self.notes.append(f"{_cut(name)} {IS_LINK}")
+                self.skip(name, f"{_cut(name)} {IS_LINK}")
             elif entry.is_dir():
                 if not _ignored(entry.name):
                     self.folder(Path(entry.path), f"{name}/")
@@ -171,6 +175,11 @@ class _Reader:
             for entry in sorted(os.scandir(folder), key=_order):
                 self._hide(prefix + clean(entry.name))
 
+    def skip(self, name: str, note: str) -> None:
+        """A file that is not read; `note` tells why."""
+        self.skipped.append(name)
+        self.notes.append(note)
+
     def _hide(self, name: str) -> None:
         if name.lower().endswith(HIDDEN_PAGES):
             self.hidden.append(name)
@@ -180,7 +189,7 @@ class _Reader:
         try:
             status = path.lstat()
             if not stat.S_ISREG(status.st_mode):
-                self.notes.append(f"{_cut(name)} is no ordinary file, and was not read")
+                self.skip(name, f"{_cut(name)} is no ordinary file, and was not read")
                 return
             with path.open("rb") as stream:
                 head = stream.read(HEAD)
@@ -286,10 +295,11 @@ class _Reader:
         for entry in last.values():
             name = zips.entry_name(entry)
             if zips.leads_outside(entry):
-                self.notes.append(f"the zip's entry {_cut(name)} leads outside, and was not read")
+                again = "make the zip again, in the folder itself"
+                self.skip(name, f"the zip's entry {_cut(name)} leads outside: {again}")
             elif len(name) > MAX_NAME or name.count("/") >= MAX_DEPTH:
-                self.notes.append(
-                    f"the zip's entry {_cut(name)} has too long a name, or lies too deep"
+                self.skip(
+                    name, f"the zip's entry {_cut(name)} has too long a name, or lies too deep"
                 )
             elif _wanted(name) and entry.file_size > MAX_BYTES:
                 self._too_large(inside + name)

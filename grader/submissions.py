@@ -360,7 +360,7 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File], contents: 
     if named or unnamed:  # untouched: what else was handed in may hold the answers
         file = (named or unnamed)[0]
         notes = [*_misnamed(name, file, files), *(other.reason for other in lost)]
-        notes += _passed_over(name, contents.hidden)
+        notes += _passed_over(name, contents)
         return _read(name, file, files, [*_about_name(file, name), *_few(notes)])
     if lost:
         return Found("unreadable", file=lost[0].name, reason=lost[0].reason)
@@ -455,12 +455,15 @@ def _missing(name: str, files: Sequence[_File], contents: Contents) -> Found:
     texts = [other for other in contents.others if other.lower().endswith(_TEXTS)]
     if texts and files:  # without files, all others are told of
         reason += f"; {_listed(texts)} was not read, being neither a script nor a notebook"
-    return Found("missing", reason="; ".join([reason, *_passed_over(name, contents.hidden)]))
+    return Found("missing", reason="; ".join([reason, *_passed_over(name, contents)]))
 
 
-def _passed_over(name: str, hidden: Sequence[str]) -> list[str]:
-    """What to know of a hidden file that may be meant for an exercise: the first one of them."""
-    for path in hidden:
+def _passed_over(name: str, contents: Contents) -> list[str]:
+    """What to know of a file that was not read and may be meant for an exercise: the first one."""
+    for path in contents.skipped:
+        if spelled(path) == name:
+            return [f"{shown(path)} was found and not read, as the notes say"]
+    for path in contents.hidden:
         if _spelled_hidden(path) != name:
             continue
         if path.lower().endswith(".pyc"):
@@ -638,7 +641,10 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
                 sources[".".join(module)] = decoded(other.data.rstrip(b"\0"))
             except Unreadable as error:
                 notes.append(f"{shown(other.name)} is not used: {error}")
-    known = [f"{shown(n)} is not used: a module {m} is there already" for m, n in shadowing.items()]
+    known = [
+        f"{shown(file)} is not used: a module {module} is there already, give it another name"
+        for module, file in shadowing.items()
+    ]
     return sources, [*_lesson_changed(folder, files), *_few(notes), *_few(known)]
 
 

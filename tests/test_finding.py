@@ -531,10 +531,18 @@ def test_what_cannot_be_read_counts_where_the_rest_was_not_worked_on(found):
         assert (result.status, result.file) == ("unreadable", "ones_bound.ipynb")
 
 
-def test_a_pointer_to_a_large_file_is_unreadable_and_says_what_to_hand_in(found):
-    result = found({"ones_bound.py": "version https://git-lfs.github.com/spec/v1\noid sha256:1\n"})
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS's pointer to the"),
+        (b"book\0\0\0\0mark\0\0\0\0\xff", "a macOS alias of the"),
+        (b"L\0\0\0\x01\x14\x02\0\0\0\0\0\xc0", "a Windows shortcut to the"),
+    ],
+)
+def test_a_pointer_to_the_file_is_unreadable_and_says_what_to_hand_in(found, content, what):
+    result = found({"ones_bound.py": content})
     assert result.status == "unreadable"
-    assert "Git LFS" in result.reason
+    assert f"only {what} file is here; hand in the file itself" in result.reason
 
 
 MARIMO = f"import marimo\n\napp = marimo.App()\n\n\n@app.function\n{WORKED[23:]}"
@@ -756,7 +764,10 @@ def test_a_zip_is_searched_like_a_folder(tmp_path):
 def test_entries_that_lead_outside_are_skipped_and_named(tmp_path, name):
     submission = read_zip(tmp_path, zipped({name: WORKED}))
     assert submission.found["ones_bound"].status == "missing"
-    assert f"the zip's entry {name} leads outside, and was not read" in submission.notes
+    note = f"the zip's entry {name} leads outside: make the zip again, in the folder itself"
+    assert note in submission.notes
+    reason = submission.found["ones_bound"].reason
+    assert reason.endswith(f"; {name} was found and not read, as the notes say")
 
 
 def test_links_in_a_zip_are_skipped_and_named(tmp_path):

@@ -261,6 +261,20 @@ def test_the_lists_and_dicts_of_a_notebook_are_bounded_before_it_is_parsed(monke
         read_page(data[:-1] + b',"x":' + b"[" * 100 + b"]" * 100 + b"}", "n.ipynb")
 
 
+def test_lines_that_are_listed_without_their_ends_are_lines():
+    def listed(*lines: str) -> bytes:
+        cell = {"cell_type": "code", "source": list(lines), "metadata": {}, "outputs": []}
+        return json.dumps(
+            {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell]}
+        ).encode()
+
+    page = read_page(listed("def f():", "    return 1"), "n.ipynb")
+    assert page.cells == (("def f():\n    return 1", 1),)
+    assert page.notes == ("the lines have no ends in the file, and were read as lines: cell 1",)
+    page = read_page(listed("x = 1\n", "y = ", "2"), "n.ipynb")
+    assert (page.cells, page.notes) == ((("x = 1\ny = 2", 1),), ())
+
+
 @pytest.mark.parametrize("end", ["\x0b", "\x85", "\u2028", "\u2029"])
 def test_lines_that_end_as_only_editors_end_them_are_lines(end):
     text = f"# mine{end}x = 1{end}y = 2{end}"

@@ -45,7 +45,10 @@ def hint(error: SyntaxError, source: str, first_line: int) -> str:
         return "; =3D is a mail's way to write an equals sign: save the attachment itself"
     if _UNSEEN.search(said):
         return "; it can't be seen, and is left where texts were joined or copied: delete it"
-    if (found := _CHARACTER.match(said)) and (plain := _ascii(found[1])):
+    found = _CHARACTER.match(said)
+    if found and unicodedata.decomposition(found[1]).startswith("<super>"):
+        return f"; a power is written with two stars: **{_ascii(found[1])}"
+    if found and (plain := _ascii(found[1])):
         return f"; an input method or a copy has put it there: type a plain {plain} instead"
     if said.startswith(("invalid non-printable character", "invalid character")):
         return "; it came with text that was copied: type a plain space, quote or minus instead"
