@@ -299,6 +299,12 @@ def _gradescope(folder: Path) -> Iterator[Entry]:
         yield Entry(unique, ((path, clean(path.name)),))
 
 
+def _is_gradescopes(folder: Path) -> bool:
+    """Whether a folder is Gradescope's export: its file, and a folder as it names them."""
+    named = any(_GRADESCOPE.match(path.name) for path in _shown(folder))
+    return named and _is((folder / METADATA).is_file)
+
+
 def _not_in_metadata(entries: list[Entry]) -> list[str]:
     """A note on the folders that the metadata names nobody for."""
     unnamed = [entry.student for entry in entries if _GRADESCOPE.match(entry.student)]
@@ -340,7 +346,7 @@ def _most(folder: Path, looks: Callable[[Path], bool]) -> bool:
 
 
 LAYOUTS: dict[str, tuple[Callable[[Path], Iterator[Entry]], Callable[[Path], bool]]] = {
-    "gradescope": (_gradescope, lambda folder: _is((folder / METADATA).is_file)),
+    "gradescope": (_gradescope, _is_gradescopes),
     "moodle": (_moodle, lambda folder: _most(folder, lambda p: bool(_MOODLE.match(p.name)))),
     "canvas": (_canvas, lambda folder: _most(folder, lambda p: bool(_CANVAS.match(p.name)))),
     "nbgrader": (_nbgrader, _is_course),

@@ -20,7 +20,7 @@ from grader import zips
 
 MAX_BYTES = 20 << 20  # of one submission, unpacked
 MAX_FILES = 2_000  # of one submission, and entries of one zip
-MAX_LISTED = 50_000  # entries of one zip, with those that are passed over
+MAX_LISTED = 50_000  # entries of a submission's zips, with those that are passed over
 MAX_RATIO = 200  # of a zip's content to the zip itself
 MAX_NAME = 1_000  # characters of a name with its folders
 MAX_DEPTH = 32  # folders in folders
@@ -136,6 +136,7 @@ class _Reader:
         self.room = MAX_BYTES
         self.unpacking = 4 * MAX_BYTES  # bytes; pages, zips in zips and heads are half of it
         self.count = 0
+        self.listed = 0
 
     def folder(self, folder: Path, prefix: str) -> None:
         """Everything in a folder: what is named as a page or a zip first, since there is an end to
@@ -258,12 +259,14 @@ class _Reader:
             )
             return
         try:
-            if zips.lists_more_than(MAX_LISTED, BytesIO(data)):
-                listed = f"lists more than {MAX_LISTED} entries: leave out what is not yours"
+            if zips.lists_more_than(MAX_LISTED - self.listed, BytesIO(data)):
+                listed = f"lists more than the {MAX_LISTED} entries that a submission may have"
+                listed += ": leave out what is not yours"
                 self.refused.append(Refused(name, f"{_cut(name)} {listed}"))
                 return
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 entries = archive.infolist()
+                self.listed += len(entries)
                 looked_at = [entry for entry in entries if not _passed_over(entry)]
                 for entry in filter(_passed_over, entries):
                     self._hide(inside + zips.entry_name(entry))

@@ -245,7 +245,7 @@ class _File(Struct, frozen=True):
     are the exercises of which it defines more than half of the due names; `holds` those that its
     name holds, and of which it defines some. `code` is the fingerprint of its code, `answers` the
     names that it defines otherwise than a scaffold, `imports` the words of its lines that import
-    something.
+    something. `module` is its text for those that import it, or why there is none.
     """
 
     name: str
@@ -259,15 +259,17 @@ class _File(Struct, frozen=True):
     holds: tuple[str, ...] = ()
     answers: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
+    module: str | Unreadable = ""
 
 
 def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
     spells = taken_for or spelled(file.name)
     parts = PurePosixPath(file.name).with_suffix("").parts if file.name.endswith(".py") else ()
+    module = _module(file) if parts else ""
     try:
         page = read_page(file.data, shown(file.name))
     except Unreadable as error:
-        return _File(file.name, file.data, spells, parts, reason=str(error))
+        return _File(file.name, file.data, spells, parts, reason=str(error), module=module)
     code = code_of(page)
     names = defined(code) if spells is not None else set()
     own = {name: names & set(catalogue.exercise(name).signatures) for name in catalogue.names()}
@@ -284,7 +286,15 @@ def _looked_at(file: StoredFile, taken_for: str | None) -> _File:
         holds=tuple(name for name in own if own[name] and name in base),
         answers=frozenset(names - _stubs(code)) if names else frozenset(),
         imports=frozenset(re.findall(r"\w+", " ".join(_IMPORT.findall(code)))),
+        module=module,
     )
+
+
+def _module(file: StoredFile) -> str | Unreadable:
+    try:
+        return decoded(file.data.rstrip(b"\0"))
+    except Unreadable as error:
+        return error
 
 
 def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
@@ -637,10 +647,10 @@ def _helpers(file: _File, files: Sequence[_File]) -> tuple[dict[str, str], list[
             shadowing.setdefault(parts[0], other.name)
         else:
             module = parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
-            try:
-                sources[".".join(module)] = decoded(other.data.rstrip(b"\0"))
-            except Unreadable as error:
-                notes.append(f"{shown(other.name)} is not used: {error}")
+            if isinstance(other.module, Unreadable):
+                notes.append(f"{shown(other.name)} is not used: {other.module}")
+            else:
+                sources[".".join(module)] = other.module
     known = [
         f"{shown(file)} is not used: a module {module} is there already, give it another name"
         for module, file in shadowing.items()

@@ -1010,7 +1010,24 @@ def test_the_list_of_a_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch)
     monkeypatch.setattr(zipfile, "ZipFile", None)
     result = read_zip(tmp_path, data).found["ones_bound"]
     assert (result.status, result.file) == ("unreadable", "someone.zip")
-    assert "lists more than 300 entries: leave out what is not yours" in result.reason
+    assert "lists more than the 300 entries that a submission may have: leave out" in result.reason
+
+
+def test_the_lists_of_all_zips_are_bounded_together(hand_in, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_LISTED", 500)
+    listed = zipped({f".venv/{number}": "" for number in range(300)})
+    found = hand_in({"a.zip": listed, "ones_bound.zip": listed}).found["ones_bound"]
+    assert found.status == "unreadable"
+    assert "ones_bound.zip lists more than the 500 entries" in found.reason
+
+
+def test_a_helper_is_read_once_for_all_exercises(tmp_path):
+    for name in ("ones_bound.py", "nan_input.py"):
+        (tmp_path / name).write_text(f"import tables\n{WORKED}x = {len(name)}\n")
+    (tmp_path / "tables.py").write_text("TABLE = [1, 2]\n")
+    found = submissions.read(tmp_path, ["ones_bound", "nan_input"]).found
+    first, second = (each.source.helpers["tables"] for each in found.values() if each.source)
+    assert first is second
 
 
 # --- bounds on folders ----------------------------------------------------------------------------

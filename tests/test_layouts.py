@@ -544,3 +544,8 @@ def test_folders_that_the_metadata_does_not_name_are_told(tmp_path, metadata):
     with class_at(tmp_path) as found:
         (note,) = found.notes
         assert "names nobody for submission_1 and 1 more: they go by their folders" in note
+
+
+def test_metadata_without_gradescopes_folders_makes_no_export(tmp_path):
+    make(tmp_path, "ann/ones_bound.py", "submission_metadata.yml")
+    assert taken(tmp_path) == ("plain", {"ann": "ones_bound.py"})

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from grader.model import Missing, Raised, Returned
-from grader.pages import read_page
+from grader.pages import MAX_CELLS, read_page
 from grader.public import lesson
 from grader.sandbox import LoadEvent, Sandbox, Source
 from grader.worker import loading
@@ -579,3 +579,14 @@ def test_the_same_page_gives_the_same_answers_every_time(sandbox):
             outputs.append(worker.close())
     assert answers[0] == answers[1]
     assert outputs[0] == outputs[1] != ""
+
+
+def test_what_is_told_of_the_largest_page_fits_into_a_frame(sandbox):
+    names = "abcdefg"
+    bound = "".join(f"{name} = 2\n" for name in names) * 20
+    many = "x = 1\n" * (loading.MAX_UNITS - bound.count("\n")) + bound
+    cells = [many, *["!ls\nreturn 1"] * 500, *["return 1"] * (MAX_CELLS - 501)]
+    page = msgspec.structs.replace(notebook(*cells), due=tuple(names))
+    with loaded(sandbox, page) as worker:
+        assert {event.kind for event in worker.events} == {"left_out", "syntax"}
+        assert look(worker, "g") == Returned(2)

@@ -30,7 +30,7 @@ MODULE = "submission"
 MAX_UNITS = 1_200  # of a page, and one more a cell; longer ones have several statements in one
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MAX_ERRORS = 100  # cells whose syntax errors are told; of the others only where they are
-MAX_LEFT_OUT = 500  # lines of a page that are told; the reply has to fit into a frame
+MAX_LEFT_OUT = 300  # lines of a page that are told; the reply has to fit into a frame
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
