@@ -51,6 +51,7 @@ OTHER_KINDS = (  # kinds that can't be read: where their mark stands, the mark, 
     (0, b"{\\rtf", "an RTF document"),
 )
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)\b", re.IGNORECASE)
+_NOTEBOOK = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:cells|nbformat)"')
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 SMALLER = "leave out what is not yours, and clear the outputs of notebooks"
 INSTEAD = "hand in a .py, a .ipynb or a zip of them"
@@ -259,6 +260,10 @@ class _Reader:
             )
             return
         try:
+            if zips.is_in_parts(BytesIO(data)):
+                whole = "is the last part of a zip in several: hand in one zip that is not split"
+                self.refused.append(Refused(name, f"{_cut(name)} {whole}"))
+                return
             if zips.lists_more_than(MAX_LISTED - self.listed, BytesIO(data)):
                 listed = f"lists more than the {MAX_LISTED} entries that a submission may have"
                 listed += ": leave out what is not yours"
@@ -332,7 +337,9 @@ class _Reader:
             self.refused.append(Refused(name, f"{found}, the zip is damaged: make it once more"))
             return
         if wanted:
-            if not _wanted(name):  # a zip by another name, that the zip's own bounds left out
+            if not _wanted(name) and data.startswith(
+                ZIP
+            ):  # a zip by another name, that the zip's own bounds left out
                 self.room -= len(data)
             self.opened(name, data, depth + 1)
         else:
@@ -401,7 +408,8 @@ def _why_not(
 def _wanted(name: str, head: bytes = b"") -> bool:
     """Whether a file may be a page or a zip, by its name or how it begins."""
     base = usual(name.rsplit("/", 1)[-1]).lower()
-    return base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base or head.startswith(ZIP)
+    by_name = base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base
+    return by_name or head.startswith(ZIP) or bool(_NOTEBOOK.match(head))
 
 
 def _is_text(name: str, data: bytes) -> bool:

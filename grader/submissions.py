@@ -306,7 +306,7 @@ def _unread(files: Sequence[_File], found: Contents) -> list[_File]:
     for other in found.others:
         spells = _spelled_without(other)
         if spells:
-            reason = f"{shown(other)} is neither a script nor a notebook: {INSTEAD}"
+            reason = f"{shown(other)} has neither a script's ending nor a notebook's: {INSTEAD}"
             unread.append(_File(other, b"", spells, reason=reason))
     return unread
 
@@ -318,7 +318,7 @@ def _nothing_but(found: Contents, named: Collection[str | None]) -> list[str]:
         return []
     others = [other for other in found.others if other not in named]
     if others:
-        return [f"there is no script and no notebook, but {_listed(others)}: {INSTEAD}"]
+        return [f"no file has a script's or a notebook's ending, only {_listed(others)}: {INSTEAD}"]
     if found.hidden and not any(map(_spelled_hidden, found.hidden)):
         return [f"there is only {_listed(found.hidden)}, hidden or not searched: {INSTEAD}"]
     return []
@@ -464,7 +464,9 @@ def _missing(name: str, files: Sequence[_File], contents: Contents) -> Found:
         reason += ": hand in one file of that name"
     texts = [other for other in contents.others if other.lower().endswith(_TEXTS)]
     if texts and files:  # without files, all others are told of
-        reason += f"; {_listed(texts)} was not read, being neither a script nor a notebook"
+        reason += (
+            f"; {_listed(texts)} was not read: it has neither a script's ending nor a notebook's"
+        )
     return Found("missing", reason="; ".join([reason, *_passed_over(name, contents)]))
 
 

@@ -41,6 +41,12 @@ def entry_name(entry: zipfile.ZipInfo) -> str:
     return entry.filename.replace("\\", "/")
 
 
+def is_in_parts(stream: IO[bytes]) -> bool:
+    """Whether a zip is the last one of several that are one archive together."""
+    end = zipfile._EndRecData(stream)  # type: ignore[attr-defined]  # what zipfile itself goes by
+    return end is not None and end[1] not in (0, 0xFFFF)
+
+
 def leads_outside(entry: zipfile.ZipInfo) -> bool:
     """Whether an entry is a link, or has a name that would lie outside of the zip's folder."""
     name = entry_name(entry)

@@ -568,7 +568,7 @@ def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
     submission = submissions.read(tmp_path / "someone", ["ones_bound", "nan_input"])
     result = submission.found["ones_bound"]
     assert (result.status, result.file) == ("unreadable", name)
-    assert f"{name} is neither a script nor a notebook" in result.reason
+    assert f"{name} has neither a script's ending nor a notebook's" in result.reason
     assert submission.notes == ()  # told once
     assert submission.found["nan_input"].status == "missing"
 
@@ -576,7 +576,7 @@ def test_a_page_of_another_kind_is_unreadable(hand_in, tmp_path, name):
 def test_files_that_hold_no_page_are_named_where_nothing_else_is(hand_in):
     submission = hand_in({"holiday.png": b"\x89PNG"})
     assert submission.found["ones_bound"].status == "missing"
-    assert "no script and no notebook, but holiday.png" in submission.notes[0]
+    assert "no file has a script's or a notebook's ending, only holiday.png" in submission.notes[0]
     assert hand_in({"ones_bound.py": WORKED}).notes == ()
 
 
@@ -1001,6 +1001,25 @@ def test_entries_that_share_their_bytes_are_not_unpacked_time_and_again(tmp_path
     result = read_zip(tmp_path, out.getvalue()).found["ones_bound"]
     assert (result.status, result.file) == ("unreadable", "ones_bound.py")
     assert "is too large" in result.reason
+
+
+def test_a_part_of_a_zip_is_told_as_that(tmp_path):
+    data = zipped({"ones_bound.py": WORKED})
+    end = data.rindex(b"PK\5\6")
+    part = data[: end + 4] + b"\1\0\1\0" + data[end + 8 :]
+    assert (
+        "the last part of a zip in several" in read_zip(tmp_path, part).found["ones_bound"].reason
+    )
+
+
+@pytest.mark.parametrize("name", ["ones_bound.ipnyb", "ones_bound.docx", "ones_bound.py_"])
+@pytest.mark.parametrize("in_a_zip", [False, True])
+def test_a_notebook_of_any_ending_is_one(hand_in, name, in_a_zip):
+    page = notebook(ALL_NAMES, "x = 1")
+    submission = hand_in({"all.zip": zipped({name: page})} if in_a_zip else {name: page})
+    found = submission.found["ones_bound"]
+    assert (found.status, found.notebook) == ("graded", True)
+    assert any("holds a notebook, and was read as one" in note for note in found.notes)
 
 
 def test_the_list_of_a_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch):
