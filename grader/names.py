@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from grader.model import CheckReport, Raised
 from grader.sandbox import LoadEvent, Place
+from grader.storage import shown
 from grader.submissions import FEW, Found, defined
 
-MAX_SHOWN = 100  # letters of a line
 _COMMENT_MARK = re.compile("^# ?", re.MULTILINE)
 _EMPTY = re.compile(r"= *None\b")
 _NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
@@ -136,7 +136,7 @@ class Names(Struct, frozen=True):
         guard = ", which is not run here; move it out"
         for cell, line, text in self.found.lines():
             if text[:1].strip() and not text.startswith(("#", ")", "]", "}")):
-                inside = _short(text)
+                inside = shown(text.strip())
             if not sets.match(text.lstrip()):
                 continue
             if text[:1].strip():
@@ -151,7 +151,7 @@ class Names(Struct, frozen=True):
         for cell, line, text in self.found.lines():
             taken = _TAKEN.match(text)
             if taken and taken[1] in called and callable(getattr(builtins, taken[1], None)):
-                told = f"{self.found.where(cell, line)}: `{_short(text)}` takes"
+                told = f"{self.found.where(cell, line)}: `{shown(text.strip())}` takes"
                 return f"{told} Python's own {taken[1]} away, which is called: choose another name"
         return ""
 
@@ -206,10 +206,6 @@ class Names(Struct, frozen=True):
                 told = f"{where} defines `{place.text}`; the checks look for `{name}`"
                 return told + _foreign(place.text)
         return ""
-
-
-def _short(line: str) -> str:
-    return line.strip()[:MAX_SHOWN]
 
 
 def _unwritten(name: str) -> str:

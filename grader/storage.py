@@ -20,7 +20,8 @@ from grader import zips
 
 MAX_BYTES = 20 << 20  # of one submission, unpacked
 MAX_FILES = 2_000  # of one submission, and entries of one zip
-MAX_LISTED = 50_000  # entries of a submission's zips, with those that are passed over
+MAX_LISTED = 50_000  # entries of one zip, with those that are passed over
+MAX_LISTED_IN_ALL = 500_000  # entries of all zips of a submission
 MAX_RATIO = 200  # of a zip's content to the zip itself
 MAX_NAME = 1_000  # characters of a name with its folders
 MAX_DEPTH = 32  # folders in folders
@@ -264,9 +265,11 @@ class _Reader:
                 whole = "is the last part of a zip in several: hand in one zip that is not split"
                 self.refused.append(Refused(name, f"{_cut(name)} {whole}"))
                 return
-            if zips.lists_more_than(MAX_LISTED - self.listed, BytesIO(data)):
-                listed = f"lists more than the {MAX_LISTED} entries that a submission may have"
-                listed += ": leave out what is not yours"
+            if zips.lists_more_than(
+                min(MAX_LISTED, MAX_LISTED_IN_ALL - self.listed), BytesIO(data)
+            ):
+                listed = f"lists more than {MAX_LISTED} entries, or with the other zips more than "
+                listed += f"{MAX_LISTED_IN_ALL}: leave out what is not yours"
                 self.refused.append(Refused(name, f"{_cut(name)} {listed}"))
                 return
             with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -337,9 +340,8 @@ class _Reader:
             self.refused.append(Refused(name, f"{found}, the zip is damaged: make it once more"))
             return
         if wanted:
-            if not _wanted(name) and data.startswith(
-                ZIP
-            ):  # a zip by another name, that the zip's own bounds left out
+            # A zip by another name: the bounds of the zip that it lies in left it out.
+            if not named_so(name) and data.startswith(ZIP):
                 self.room -= len(data)
             self.opened(name, data, depth + 1)
         else:
@@ -407,9 +409,13 @@ def _why_not(
 
 def _wanted(name: str, head: bytes = b"") -> bool:
     """Whether a file may be a page or a zip, by its name or how it begins."""
+    return named_so(name) or head.startswith(ZIP) or bool(_NOTEBOOK.match(head))
+
+
+def named_so(name: str) -> bool:
+    """Whether a file may be a page or a zip by its name: it has one of their endings, or none."""
     base = usual(name.rsplit("/", 1)[-1]).lower()
-    by_name = base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base
-    return by_name or head.startswith(ZIP) or bool(_NOTEBOOK.match(head))
+    return base.endswith((*PAGE_SUFFIXES, ".zip")) or "." not in base
 
 
 def _is_text(name: str, data: bytes) -> bool:

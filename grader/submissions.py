@@ -20,7 +20,7 @@ from grader.errors import UsageError
 from grader.model import Status
 from grader.pages import Page, Unreadable, code_fingerprint, code_of, decoded, read_page
 from grader.sandbox import LoadEvent, Source
-from grader.storage import INSTEAD, Contents, StoredFile, clean, contents, shown, usual
+from grader.storage import INSTEAD, Contents, StoredFile, clean, contents, named_so, shown, usual
 
 NOT_HELPERS = sys.stdlib_module_names | {
     *("lesson", "grader", "submission", "jax", "jaxlib", "numpy", "scipy", "pytest", "hypothesis"),
@@ -344,7 +344,8 @@ def _find(name: str, files: Sequence[_File], unread: Sequence[_File], contents: 
     worked_on = [_worked_on(candidates, name) for candidates in (named, unnamed)]
     readable = [[file for file in candidates if file.page] for candidates in worked_on]
     worked = next(filter(None, [*readable, *worked_on]), [])
-    chosen = [file for file in worked if _exact(file.name, name)] or worked
+    usually = [file for file in worked if named_so(file.name)]  # a backup's ending comes last
+    chosen = [file for file in worked if _exact(file.name, name)] or usually or worked
     if len(chosen) > 1:
         listed = _listed([file.name for file in chosen])
         reason = f"several files could be meant ({listed}): hand in the one that counts"

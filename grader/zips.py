@@ -12,7 +12,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 PIECE = 1 << 16  # bytes
 MAX_LINE = 512  # bytes of the list for each entry, on average: its name, its times, a comment
@@ -41,9 +41,14 @@ def entry_name(entry: zipfile.ZipInfo) -> str:
     return entry.filename.replace("\\", "/")
 
 
+def _end(stream: IO[bytes]) -> Any:
+    """The record at a zip's end, a list as zipfile itself reads it; None for what is no zip."""
+    return zipfile._EndRecData(stream)  # type: ignore[attr-defined]  # zipfile has no public way
+
+
 def is_in_parts(stream: IO[bytes]) -> bool:
     """Whether a zip is the last one of several that are one archive together."""
-    end = zipfile._EndRecData(stream)  # type: ignore[attr-defined]  # what zipfile itself goes by
+    end = _end(stream)
     return end is not None and end[1] not in (0, 0xFFFF)
 
 
@@ -59,7 +64,7 @@ def lists_more_than(most: int, stream: IO[bytes]) -> bool:
 
     False for what is no zip.
     """
-    end = zipfile._EndRecData(stream)  # type: ignore[attr-defined]  # what zipfile itself goes by
+    end = _end(stream)
     if end is None:
         return False
     size, place = end[5], end[9]

@@ -1022,6 +1022,14 @@ def test_a_notebook_of_any_ending_is_one(hand_in, name, in_a_zip):
     assert any("holds a notebook, and was read as one" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("backup", ["homework.ipynb.bak", "homework.ipynb~", "homework.old"])
+def test_a_notebook_of_another_ending_gives_way_to_one_of_the_usual(found, backup):
+    page, draft = notebook(ALL_NAMES, "x = 1"), notebook(ALL_NAMES, "x = 2")
+    result = found({"homework.ipynb": page, backup: draft})
+    assert (result.status, result.file) == ("graded", "homework.ipynb")
+    assert any(f"{backup} was left aside" in note for note in result.notes)
+
+
 def test_the_list_of_a_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch):
     data = zipped({f".venv/{number}": "" for number in range(300)} | {"ones_bound.py": WORKED})
     assert read_zip(tmp_path, data).found["ones_bound"].status == "graded"
@@ -1029,15 +1037,15 @@ def test_the_list_of_a_zip_is_bounded_before_it_is_parsed(tmp_path, monkeypatch)
     monkeypatch.setattr(zipfile, "ZipFile", None)
     result = read_zip(tmp_path, data).found["ones_bound"]
     assert (result.status, result.file) == ("unreadable", "someone.zip")
-    assert "lists more than the 300 entries that a submission may have: leave out" in result.reason
+    assert "lists more than 300 entries, or with the other zips more than" in result.reason
 
 
 def test_the_lists_of_all_zips_are_bounded_together(hand_in, monkeypatch):
-    monkeypatch.setattr(storage, "MAX_LISTED", 500)
+    monkeypatch.setattr(storage, "MAX_LISTED_IN_ALL", 500)
     listed = zipped({f".venv/{number}": "" for number in range(300)})
     found = hand_in({"a.zip": listed, "ones_bound.zip": listed}).found["ones_bound"]
     assert found.status == "unreadable"
-    assert "ones_bound.zip lists more than the 500 entries" in found.reason
+    assert "with the other zips more than 500: leave out what is not yours" in found.reason
 
 
 def test_a_helper_is_read_once_for_all_exercises(tmp_path):

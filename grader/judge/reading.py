@@ -51,7 +51,9 @@ from grader.model import (
 )
 
 LARGEST = Fraction(sys.float_info.max)
-MAX_DENOMINATORS = 20_000  # bits in all; those of doubles are powers of two, and do not count
+# Bits in all, more than a right run of twelve rows in Fractions can have. Those of doubles are
+# powers of two, make no sum longer, and do not count.
+MAX_DENOMINATORS = 200_000
 # By a part of what an exception says, with a full stop behind it: what it comes from.
 _OF_THE_CALL = {
     "() takes ": "it is called with its arguments in the page's order, and none by name",
